@@ -45,7 +45,8 @@ type Config struct {
 	// ":9999" (TCP) and ":9998" (UDP). Realm needs Accounts.
 	Replica, Stamp, Relay, Duplex, Realm, RealmTime string
 
-	// DataDir is the folder for accounts, realm's certificate, used tickets and kept rooms. It is created when needed. Default "parley-data".
+	// DataDir is the folder for accounts, realm's certificate, used tickets, bans and kept rooms. It is created when needed, and is for one
+	// server at a time. Default "parley-data".
 	DataDir string
 
 	// Accounts opens the store of realm's accounts. Start calls it with DataDir, and the server closes the store. sqlite.OpenIn
@@ -73,7 +74,8 @@ type Config struct {
 	// MaxPlayers bounds the players of all rooms and dialects together, at most world.MaxPlayers. Default 1,000.
 	MaxPlayers int
 
-	// MaxRooms bounds the rooms, the main room included (see Server.Open). Default 1,000.
+	// MaxRooms bounds the rooms, the main room included (see Server.Open). One in eight is not for matches and other rooms that
+	// strangers have opened (Room.ByPlayers). Default 1,000.
 	MaxRooms int
 
 	// PerAddress bounds the seats that one address has at a time, over all dialects, spectators included. With IPv6, a /64
@@ -93,6 +95,12 @@ type Config struct {
 	// KeepHistory keeps the whole log of each room, also of those that have ended. Default off: the newest two snapshots are
 	// kept, and the log since the older one.
 	KeepHistory bool
+
+	// Chat, if set, is asked about each line that a player says, before it is ordered: it returns the line as all are to read it, or false to
+	// drop it. The goroutine that runs all rooms calls it, so it must not block, and methods of Server that wait return
+	// ErrInStep in it. If it panics, or returns a text that is empty, over 512 bytes or not UTF-8, the line is dropped, and the
+	// log says so. Default: all lines are said as they are.
+	Chat func(ChatLine) (text string, ok bool)
 
 	// StampRoom is the room that spectators of stamp watch. Default MainRoom.
 	StampRoom string

@@ -70,6 +70,7 @@ func TestBadConfigsAreRefused(t *testing.T) {
 
 // With a ticket key nobody is a guest, stamp is off unless it is asked for, and a ticket is used once whatever restarts.
 func TestTicketsAreUsedOnceAcrossRestarts(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	c := field.Replica()
 	c.TicketKey, c.DataDir, c.Stamp = relay.TicketKey("sixteen bytes and more"), filepath.Join(t.TempDir(), "data"), ""
 	ticket, err := relay.NewTicket(c.TicketKey, "main", "ann", time.Hour)

@@ -63,7 +63,7 @@ func (s *Server) relay(c Config) error {
 		return nil
 	}
 	if c.RelayConnector {
-		d, err := connector.Listen(c.Relay, connector.Config{Log: c.Log})
+		d, err := connector.Listen(c.Relay, connector.Config{Banned: s.bans.set.Holds, Log: c.Log})
 		if err != nil {
 			return err
 		}

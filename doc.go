@@ -44,5 +44,5 @@
 // # Files
 //
 // parley.go has Serve and the methods of a running Server, rooms.go those for rooms. config.go has Config. dialects.go starts
-// each dialect's server. stats.go has the counters, and what is wrong.
+// each dialect's server. events.go has what leaves a room: events, views and results. stats.go has the counters, and what is wrong.
 package parley

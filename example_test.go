@@ -92,3 +92,28 @@ func ExampleServer_Open() {
 	// regatta "race": 0 of 8 players
 	// <nil>
 }
+
+// Two players who want the same are matched, and get a room of their own.
+func ExampleServer_Match() {
+	game := parley.Game{Name: "ships", Kinds: world.Kinds(Ship{}), Step: sail}
+	server, err := parley.Start(game, parley.Config{
+		Replica: "127.0.0.1:0", Stamp: parley.Off, Relay: parley.Off, Duplex: parley.Off, Realm: parley.Off, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	rooms := make(chan string)
+	for _, name := range []string{"ann", "ben"} {
+		go func() {
+			found, err := server.Match(context.Background(), parley.MatchRequest{Name: name, Mode: "duel", Players: 2})
+			if err != nil {
+				log.Fatal(err)
+			}
+			rooms <- found.Room // found.Ticket lets the player in
+		}()
+	}
+	one, other := <-rooms, <-rooms
+	fmt.Println(one == other)
+	// Output: true
+}

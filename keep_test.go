@@ -14,6 +14,7 @@ import (
 
 // A server that keeps its rooms goes on where it was: the same rooms, and the same players in them.
 func TestKeptRoomsGoOn(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for _, mode := range []parley.Keep{parley.KeepSecond, parley.KeepTick} {
 		t.Run(mode.String(), func(t *testing.T) {
 			c := field.Replica()

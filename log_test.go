@@ -26,6 +26,7 @@ func (l stuckLog) Handle(context.Context, slog.Record) error {
 
 // 15.9: a Config.Log that nobody reads stops no tick, lets players in, and holds up no end.
 func TestALogThatNobodyReadsStopsNothing(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	log := stuckLog{make(chan struct{})}
 	defer close(log.free)
 	c := field.Replica()

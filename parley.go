@@ -27,6 +27,8 @@ type Server struct {
 	accounts *account.Service
 	store    account.Store // nil without realm
 	shelf    *keep.Shelf   // nil if rooms are not kept
+	matches  *matches
+	bans     *banBook
 	log      *scribe.Handler
 	cancel   context.CancelFunc
 	broken   atomic.Pointer[error] // what the terrain panicked with
@@ -61,6 +63,19 @@ type Player struct {
 	// Returns means that the player's place is held if the connection is lost: its client has shown that it can come back.
 	Returns bool
 
+	// Addr is the address of the player's connection, and Carrier what brings its packets: "udp", "tcp" or "tls". Conn is the number
+	// that all lines of the log about the connection have. Of a player who is away they are those of the last connection, and zero if
+	// that was before the server was started.
+	Addr    netip.AddrPort
+	Carrier string
+	Conn    uint32
+
+	// Since is when the player joined, or when the server was started if it was in the room before.
+	Since time.Time
+
+	// RTT is the round trip to the player, as its dialect measures it, and 0 if that is not known.
+	RTT time.Duration
+
 	// Path is what the server knows of the player's network: Rate is the bytes a second that it takes, or 0 if it takes all that
 	// there is to say. Queue is how long packets wait on the way, and Budget the bytes that the last tick could use.
 	Path gateway.Path
@@ -87,11 +102,15 @@ func Start(g Game, c Config) (*Server, error) {
 		return nil, err
 	}
 	c = c.withDefaults()
-	s := &Server{log: c.Log.Handler().(*scribe.Handler), done: make(chan struct{})}
+	banned, err := openBans(c.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{bans: banned, log: c.Log.Handler().(*scribe.Handler), done: make(chan struct{})}
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
 	config := gateway.Config{
-		Game: s.contain(g, c.Log), World: world.Config{Seed: c.Seed, Mode: c.Mode}, MaxRooms: c.MaxRooms, Hold: c.Hold, NoMainAccounts: c.NoMainAccounts, TickRate: c.TickRate, Sight: c.Sight, MaxPlayers: c.MaxPlayers, PerAddress: c.PerAddress, Record: c.Record, Log: c.Log,
+		Game: s.contain(g, c.Log), World: world.Config{Seed: c.Seed, Mode: c.Mode}, MaxRooms: c.MaxRooms, Hold: c.Hold, NoMainAccounts: c.NoMainAccounts, TickRate: c.TickRate, Sight: c.Sight, MaxPlayers: c.MaxPlayers, PerAddress: c.PerAddress, Record: c.Record, Banned: s.bans.set.Holds, Chat: c.Chat, Log: c.Log,
 	}
 	if c.TicketKey != nil {
 		if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
@@ -101,7 +120,7 @@ func Start(g Game, c Config) (*Server, error) {
 		config.TicketKey, config.SpentFile = c.TicketKey, filepath.Join(c.DataDir, spentFile)
 	}
 	if c.Keep != KeepNothing {
-		shelf, err := keep.Open(keep.Config{Dir: c.DataDir, Mode: c.Keep, History: c.KeepHistory, Log: c.Log})
+		shelf, err := keep.Open(keep.Config{Dir: c.DataDir, Mode: c.Keep, History: c.KeepHistory, Behind: eventsBehind, Log: c.Log})
 		if err != nil {
 			s.cancel()
 			return nil, fmt.Errorf("parley: %w", err)
@@ -114,7 +133,7 @@ func Start(g Game, c Config) (*Server, error) {
 		s.closeShelf()
 		return nil, err
 	}
-	s.hub = hub
+	s.hub, s.matches = hub, newMatches(s, c.MaxPlayers)
 	if err := s.listen(c); err != nil {
 		s.cancel()
 		late, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -233,7 +252,10 @@ func (s *Server) Players() (list []Player, err error) {
 	err = s.do(func() {
 		for _, r := range s.hub.Rooms() {
 			for _, p := range r.Players() {
-				list = append(list, Player{r.Name(), p.ID, p.Name, p.Dialect, p.Away(), p.Returns(), p.Path()})
+				list = append(list, Player{
+					Room: r.Name(), ID: p.ID, Name: p.Name, Dialect: p.Dialect, Away: p.Away(), Returns: p.Returns(),
+					Addr: p.Addr, Carrier: p.Carrier, Conn: p.Conn, Since: p.Since, RTT: p.RTT(), Path: p.Path(),
+				})
 			}
 		}
 	})

@@ -108,6 +108,7 @@ func cuttable(t *testing.T, addr string) (via string, cut func()) {
 // A player of each dialect in one arena: each sees the others move, chat and throws cross,
 // leaving is seen, and so is going without goodbye.
 func TestOneWorldFiveDialects(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	c := field.Config()
 	c.TickRate, c.Hold = 50, time.Second
 	s := field.Serve(t, arena.Game(), c)

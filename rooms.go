@@ -34,6 +34,10 @@ type Room struct {
 	// Idle is how long the room stays when nobody is in it. Then it is closed. Default: one minute, and for ever for MainRoom.
 	// Negative means for ever.
 	Idle time.Duration
+
+	// ByPlayers says that strangers had the room opened, through a part of your own that lets them. One in eight of
+	// Config.MaxRooms is left for rooms without it, so that strangers cannot keep you from opening one. Rooms of matches have it.
+	ByPlayers bool
 }
 
 // RoomState is what a room is at.
@@ -49,7 +53,7 @@ type RoomState struct {
 }
 
 // Open opens a room. The room sleeps until somebody enters: it has no ticks, and costs memory only. Open returns ErrRoomThere if
-// there is a room of that name, and ErrTooManyRooms if the server has Config.MaxRooms.
+// there is a room of that name, and ErrTooManyRooms if the server has Config.MaxRooms, or seven eighths of it with ByPlayers.
 func (s *Server) Open(r Room) error {
 	var refused error
 	if err := s.do(func() { _, refused = s.hub.Open(r.settings()) }); err != nil {
@@ -81,11 +85,11 @@ func (s *Server) Rooms() (list []RoomState, err error) {
 }
 
 func (r Room) settings() gateway.Settings {
-	return gateway.Settings{Name: r.Name, Seed: r.Seed, Mode: r.Mode, MaxPlayers: r.MaxPlayers, Closed: r.Closed, Accounts: slices.Clone(r.Accounts), Idle: r.Idle}
+	return gateway.Settings{Name: r.Name, Seed: r.Seed, Mode: r.Mode, MaxPlayers: r.MaxPlayers, Closed: r.Closed, Accounts: slices.Clone(r.Accounts), Idle: r.Idle, ByPlayers: r.ByPlayers}
 }
 
 func roomOf(s gateway.Settings) Room {
-	return Room{Name: s.Name, Seed: s.Seed, Mode: s.Mode, MaxPlayers: s.MaxPlayers, Closed: s.Closed, Accounts: slices.Clone(s.Accounts), Idle: s.Idle}
+	return Room{Name: s.Name, Seed: s.Seed, Mode: s.Mode, MaxPlayers: s.MaxPlayers, Closed: s.Closed, Accounts: slices.Clone(s.Accounts), Idle: s.Idle, ByPlayers: s.ByPlayers}
 }
 
 // Errors of rooms. Test for them with errors.Is.

@@ -114,6 +114,7 @@ func TestBadRoomsAreRefused(t *testing.T) {
 
 // A room in which nobody is ends when its time is over.
 func TestEmptyRoomsAreClosed(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	s := field.Serve(t, arena.Game(), field.Replica())
 	for _, r := range []parley.Room{{Name: "short", Idle: time.Millisecond}, {Name: "long"}, {Name: "for-ever", Idle: -1}} {
 		if err := s.Open(r); err != nil {
@@ -138,6 +139,7 @@ func enterRoom(t *testing.T, s *field.Server, dialect, room string) *field.Visit
 
 // Players of a room see, hear and read of their own room only, whatever their dialect.
 func TestRoomsAreWorldsOfTheirOwn(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	c := field.Config()
 	c.StampRoom = "blue"
 	s := field.Serve(t, arena.Game(), c)
@@ -203,6 +205,7 @@ func TestRoomsAreWorldsOfTheirOwn(t *testing.T) {
 
 // The players of a room that is closed are told, and those of other rooms notice nothing.
 func TestPlayersAreToldThatTheirRoomIsClosed(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	s := field.Serve(t, arena.Game(), field.Config())
 	var there []*field.Visitor
 	if err := s.Open(parley.Room{Name: "duel"}); err != nil {
@@ -233,6 +236,7 @@ func TestPlayersAreToldThatTheirRoomIsClosed(t *testing.T) {
 // A room whose game panics ends alone: its players are told, and nobody else notices. So it is with the main room, which
 // cannot be entered any more.
 func TestARoomThatPanicsEndsAlone(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for _, broken := range []string{"duel", "main"} {
 		t.Run(broken, func(t *testing.T) {
 			g := arena.Game()
@@ -274,6 +278,7 @@ func TestARoomThatPanicsEndsAlone(t *testing.T) {
 // Who may enter is up to the room: one that is closed wants a ticket or a listed account, one that is full nobody, and with a
 // ticket key the main room may leave accounts out.
 func TestWhoMayEnterARoom(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	c := field.Config()
 	s := field.Serve(t, arena.Game(), c)
 	c.TicketKey, c.DataDir = relay.TicketKey("sixteen bytes and more"), t.TempDir()

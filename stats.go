@@ -7,6 +7,7 @@ import (
 	"parley/account"
 	"parley/play/gateway"
 	"parley/play/keep"
+	"parley/play/match"
 	"parley/protocol/duplex"
 	"parley/protocol/realm"
 	"parley/protocol/relay"
@@ -27,7 +28,9 @@ type Stats struct {
 	Realm     *realm.ServerStats
 	Accounts  *account.Stats
 	Keep      *keep.Stats // nil if rooms are not kept
+	Matches   match.Stats // see Server.Match
 	Log       LogStats
+	Bans      int // of addresses
 }
 
 // FieldStats are the bytes of entities' fields that players were sent, by dialect.
@@ -44,7 +47,7 @@ type LogStats struct {
 // Stats returns all counters. It asks each dialect in turn, and each dialect goes through all its connections, so call it
 // a few times a second at most. WorldStats is cheap.
 func (s *Server) Stats() Stats {
-	st := Stats{World: s.hub.Stats(), Log: LogStats(s.log.Stats())}
+	st := Stats{World: s.hub.Stats(), Matches: s.matches.stats(), Log: LogStats(s.log.Stats()), Bans: s.bans.count()}
 	for _, d := range s.dialects {
 		if d.stats != nil {
 			d.stats(&st)

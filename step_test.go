@@ -14,6 +14,7 @@ import (
 
 // 15.12: the methods that wait for the hub say so when Step or Terrain calls them, who would wait for themselves.
 func TestTheGameCannotWaitForItsServer(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	g := arena.Game()
 	step, terrain := g.Step, g.Terrain
 	started := make(chan *parley.Server, 1)

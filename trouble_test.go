@@ -105,6 +105,7 @@ func TestTroubleWithARoom(t *testing.T) {
 
 // A disk that cannot be written is said, and it is said no more when it is well again.
 func TestTroubleWithTheDisk(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	c := field.Replica()
 	c.Keep, c.DataDir = parley.KeepSecond, t.TempDir()
 	s := field.Serve(t, arena.Game(), c)

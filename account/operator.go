@@ -60,7 +60,12 @@ func (s *Service) setBan(j *job, r Record) {
 	defer cancel()
 	err := s.store.SetBan(ctx, r.ID, j.ban)
 	if err == nil && j.ban.Holds(time.Now()) {
-		s.endOf(r.ID, EndBanned)
+		s.mu.Lock()
+		if x := s.sessions[r.ID]; x != nil {
+			x.ban = j.ban
+			s.endSession(x, EndBanned)
+		}
+		s.mu.Unlock()
 	}
 	r.Ban = j.ban
 	s.replyWrite(j, r, err)

@@ -11,6 +11,7 @@ type Session struct {
 	// Under the service's lock:
 	told bool      // the answer that brings the session is on its way
 	end  EndReason // why it is over; 0 while it is not
+	ban  Ban       // that ended it
 }
 
 // An EndReason is the reason why a session ended.
@@ -45,6 +46,13 @@ func (x *Session) End() EndReason {
 	x.service.mu.Lock()
 	defer x.service.mu.Unlock()
 	return x.end
+}
+
+// Ban returns the ban that ended the session. It is the zero Ban if none did, or if another process banned the account.
+func (x *Session) Ban() Ban {
+	x.service.mu.Lock()
+	defer x.service.mu.Unlock()
+	return x.ban
 }
 
 // Logout ends the session, so that the account can log in again. Call it when the connection

@@ -95,17 +95,6 @@ func (r *Report) row(work, kase, peer string) Row {
 	return row
 }
 
-// figure returns the median of a figure, and whether there is one.
-func (r *Report) figure(work, kase, peer, name string) (float64, bool) {
-	for _, row := range r.Rows {
-		if row.Work == work && row.Case == kase && row.Peer == peer {
-			x, ok := row.Figures[name]
-			return x.Median, ok
-		}
-	}
-	return 0, false
-}
-
 // ratio returns one figure by another over the rounds: what disturbed a round disturbed both.
 func (r *Report) ratio(name string, a, b Row) (Spread, bool) {
 	var all []float64

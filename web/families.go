@@ -32,13 +32,17 @@ var families = []family{
 	{"parley_rooms", gauge, "state", "Rooms now. asleep: nobody is there, so the room has no ticks and costs memory only. At --max-rooms no more rooms can be opened. If asleep grows, give rooms a shorter idle time.", []from{
 		{"World.AwakeRooms", "awake"}, {"World.Rooms - World.AwakeRooms", "asleep"},
 	}},
-	{"parley_entries_refused_total", counter, "reason", "Players who were refused. behind: the game was behind the clock; add CPU or lower --max-players. crowded: one address holds or takes too many seats; see --per-address. numberless: the game has too many entities. The reasons with ticket: check the program that issues tickets; many bad_ticket and used_ticket can be an attack. other_room: the room is not there; a ticket may be for another server. no_session: the player was away for longer than --hold, or the server was restarted without --keep. unwritten: the data folder cannot be written; check the disk.", []from{
-		{"World.Shed", "behind"}, {"World.Crowded", "crowded"}, {"World.Numberless", "numberless"},
+	{"parley_entries_refused_total", counter, "reason", "Players who were refused. behind: the game was behind the clock; add CPU or lower --max-players. crowded: one address holds or takes too many seats; see --per-address. banned: the address was banned while the player came in. numberless: the game has too many entities. The reasons with ticket: check the program that issues tickets; many bad_ticket and used_ticket can be an attack. other_room: the room is not there; a ticket may be for another server. no_session: the player was away for longer than --hold, or the server was restarted without --keep. unwritten: the data folder cannot be written; check the disk.", []from{
+		{"World.Shed", "behind"}, {"World.Crowded", "crowded"}, {"World.Banned", "banned"}, {"World.Numberless", "numberless"},
 		{"World.Gate.None", "no_ticket"}, {"World.Gate.Bad", "bad_ticket"}, {"World.Gate.Unlooked", "bad_ticket_unanswered"}, {"World.Gate.Expired", "expired_ticket"},
 		{"World.Gate.OtherRoom", "other_room"}, {"World.Gate.NoSession", "no_session"}, {"World.Gate.Used", "used_ticket"}, {"World.Gate.Unkept", "unwritten"},
 	}},
 	{"parley_tickets_accepted_total", counter, "", "Valid tickets. It grows with every player who joins with one.", []from{{"World.Gate.Tickets", ""}}},
 	{"parley_room_wishes_total", counter, "", "Guests who asked for a room by its name. If parley_entries_refused_total{reason=\"other_room\"} grows too, they ask for rooms that are not there.", []from{{"World.Gate.Rooms", ""}}},
+	{"parley_match_waiting", gauge, "", "Players who wait for a match now. If it stays high while nobody is matched, they ask for different modes or numbers of players, or the server has seven eighths of --max-rooms rooms.", []from{{"Matches.Waiting", ""}}},
+	{"parley_match_wishes_total", counter, "fate", "Players who asked for a match. expired: too few others wanted the same within 30 seconds. left: hung up. failed: no room could be opened; the log has the reason. refused: too many waited, of all addresses or of one; many of these can be an attack.", []from{
+		{"Matches.Matched", "matched"}, {"Matches.Expired", "expired"}, {"Matches.Left", "left"}, {"Matches.Failed", "failed"}, {"Matches.Refused", "refused"},
+	}},
 
 	// Time.
 	{"parley_tick_seconds", histogram, "", "Duration of ticks, from the start of a tick until the packets of all players are encoded. When it comes near the period of a tick, the game falls behind: profile Step, lower --sight or --max-players, or add CPU.", []from{{"World.TickSeconds", ""}}},
@@ -123,6 +127,11 @@ var families = []family{
 		{"Connector.Mux.Refused", "in refused"}, {"Connector.Mux.Full", "in full"}, {"Connector.Mux.Ignored", "in removed"}, {"Connector.Mux.Malformed", "in malformed"}, {"Connector.Mux.Strangers", "in ignored"}, {"Connector.Mux.Answered", "out answer"}, {"Connector.Mux.Unanswered", "out unsent"},
 		{"Duplex.Mux.Malformed", "in malformed"}, {"Duplex.Mux.Strangers", "in ignored"}, {"Duplex.Mux.Bound", "in feed_bound"}, {"Duplex.Mux.Kept", "in feed_kept"}, {"Duplex.Mux.NoPlayer", "in no_player"}, {"Duplex.Mux.WrongToken", "in wrong_token"}, {"Duplex.Mux.Ignored", "in wrong_token_unlooked"}, {"Duplex.Mux.InitsRefused", "in refused"},
 		{"Realm.Time.Bursts", "in time_burst"}, {"Realm.Time.Exchanges", "in time_exchange"}, {"Realm.Time.Strangers", "in ignored"}, {"Realm.Time.Limited", "in limited"}, {"Realm.Time.Running", "in time_running"}, {"Realm.Time.Malformed", "in malformed"}, {"Realm.Time.Out", "out time"},
+	}},
+
+	{"parley_bans", gauge, "", "Banned addresses and networks. At 10,000 no more can be banned: lift some, or ban larger networks.", []from{{"Bans", ""}}},
+	{"parley_banned_total", counter, "dialect carrier", "What was dropped because it came from a banned address: datagrams, connections, and pieces of connections that were open when their address was banned. It costs next to nothing, and nothing is answered. If it fills the network, ask the provider to drop it.", []from{
+		{"*.Loop.Banned", "udp"}, {"Connector.Banned", "udp"}, {"Realm.Time.Banned", "udp"}, {"*.Streams.Banned", "tcp"},
 	}},
 
 	// Packets of connections.
@@ -213,6 +222,7 @@ var leftOut = map[string]string{
 	"World.RefusedInputs":           "parley_inputs_refused_total",
 	"World.World.Ticks":             "parley_ticks_total",
 	"Keep.Appended":                 "parley_keep_entries_total",
+	"Matches.Joined":                "the sum of parley_match_wishes_total without refused, and of parley_match_waiting",
 	"Replica.Traffic.Reliable.In":   "the sum of parley_reliable_received_total and of what waits",
 	"Stamp.Traffic.Reliable.In":     "likewise",
 	"Relay.Traffic.Reliable.In":     "likewise",

@@ -20,4 +20,34 @@ const (
 
 	// freshFor is for how long counters are shown again before they are read anew.
 	freshFor = 100 * time.Millisecond
+
+	// maxBody bounds the body of a request to the API: the largest sensible one, a room with a list of accounts, is shorter.
+	maxBody = 64 << 10
+
+	// maxReason is the longest reason of a kick or a ban: a dialect says it in a string with a size of one byte.
+	maxReason = 255
+
+	// maxSeconds bounds times in requests, ten years, so that none overflows.
+	maxSeconds = 10 * 365 * 24 * 60 * 60
+
+	// matchPatience is how long a call of /v1/match waits at most. The server itself gives up after 30 seconds.
+	matchPatience = 35 * time.Second
+
+	// maxMatches bounds calls of /v1/match that wait. Each costs a connection, a goroutine and its buffers, some 20 KiB. The caller
+	// has the token, so it is no stranger, but a backend that asks in a loop must not take the descriptors that players need.
+	maxMatches = 512
+
+	// maxListeners bounds clients of /v1/events: a page that is open in many windows, or a program that opens streams and does not
+	// read them. Each costs a connection and up to maxUnread pointers to events that all share.
+	maxListeners = 64
+
+	// maxUnread is how many events wait for a client to read them: eight seconds without lines of the log.
+	maxUnread = 8
+
+	// maxEvent bounds the lists of a state event, in bytes: 4,096 players would be a megabyte, each second, for each client.
+	maxEvent = 128 << 10
+
+	// stateEvery and logEvery are how often clients of /v1/events are told of the server and of its log.
+	stateEvery = time.Second
+	logEvery   = 250 * time.Millisecond
 )

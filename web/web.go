@@ -36,7 +36,13 @@ type Config struct {
 	// /metrics answer to any name.
 	Hosts []string
 
-	// Log gets errors of connections. Default: they are discarded.
+	// Operator is the server as the operator's API under /v1/ knows it. Default nil: there is no API.
+	Operator Operator
+
+	// Token is what callers of the API show, see OperatorToken. It must not be empty if there is an Operator.
+	Token string
+
+	// Log gets errors of connections, and a line for each change that was made through the API. Default: they are discarded.
 	Log *slog.Logger
 }
 
@@ -51,17 +57,28 @@ type Page struct {
 
 // Listen starts a server at addr, host:port. With port 0 the system chooses the port.
 func Listen(addr string, c Config) (*Page, error) {
+	p := &Page{}
+	handler, stop := pages(c)
+	p.server.Handler, p.server.ConnState, p.server.ConnContext, p.server.IdleTimeout = handler, p.guard.watch, p.guard.context, idleTimeout
+	p.server.RegisterOnShutdown(stop)
+	if err := p.listen(addr, c.Log, "web"); err != nil {
+		stop()
+		return nil, err
+	}
+	return p, nil
+}
+
+// listen starts the server of a page that has its handler.
+func (p *Page) listen(addr string, log *slog.Logger, proto string) error {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return fmt.Errorf("web: %w", err)
 	}
-	p := &Page{listener: l, done: make(chan struct{})}
-	p.server = http.Server{
-		Handler: Handler(c), ConnState: p.guard.watch, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn),
-		ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
-	}
-	if c.Log != nil {
-		p.server.ErrorLog = slog.NewLogLogger(c.Log.With("proto", "web").Handler(), slog.LevelWarn)
+	p.listener, p.done = l, make(chan struct{})
+	p.server.ReadTimeout, p.server.WriteTimeout, p.server.MaxHeaderBytes = readTimeout, writeTimeout, maxHeader
+	p.server.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn)
+	if log != nil {
+		p.server.ErrorLog = slog.NewLogLogger(log.With("proto", proto).Handler(), slog.LevelWarn)
 	}
 	go func() {
 		defer close(p.done)
@@ -69,7 +86,7 @@ func Listen(addr string, c Config) (*Page, error) {
 			p.err = err
 		}
 	}()
-	return p, nil
+	return nil
 }
 
 // Addr returns the address at which the server listens.
@@ -90,13 +107,13 @@ func (p *Page) Close(ctx context.Context) error {
 
 // Handler returns the pages, for a program with an HTTP server of its own.
 func Handler(c Config) http.Handler {
-	if c.Ready == nil {
-		c.Ready = func() error { return nil }
-	}
-	if c.Stats == nil {
-		c.Stats = func() any { return struct{}{} }
-	}
-	c.Stats = seldom(c.Stats)
+	h, _ := pages(c)
+	return h
+}
+
+// pages returns the pages, and a function that ends streams.
+func pages(c Config) (h http.Handler, stop func()) {
+	c = withDefaults(c)
 	mux := http.NewServeMux()
 	for _, r := range routes {
 		h := buffered(r.serve(c))
@@ -105,7 +122,27 @@ func Handler(c Config) http.Handler {
 		}
 		mux.Handle("GET "+r.path, h)
 	}
-	return withHeaders(mux)
+	stop = func() {}
+	if c.Operator != nil {
+		if c.Token == "" {
+			panic("web: an Operator without a Token: anybody could call the API")
+		}
+		a, h := newAPI(c)
+		mux.Handle("/v1/", h)
+		stop = a.stop
+	}
+	return withHeaders(mux), stop
+}
+
+func withDefaults(c Config) Config {
+	if c.Ready == nil {
+		c.Ready = func() error { return nil }
+	}
+	if c.Stats == nil {
+		c.Stats = func() any { return struct{}{} }
+	}
+	c.Stats = seldom(c.Stats)
+	return c
 }
 
 // seldom returns a function that calls stats at most once in freshFor, and returns what it returned last in between: to look at all

@@ -68,7 +68,12 @@ func newMover(w *World) mover {
 
 // newMovers makes a world of movers and players with views.
 func newMovers(t testing.TB, entities, players int, c ViewConfig) (*Sim, []PlayerID, []*View) {
-	s := newSimOf(t, moverGame(entities), Config{Seed: 1})
+	return moversOf(t, moverGame(entities), players, c)
+}
+
+// moversOf is newMovers of a game of its own.
+func moversOf(t testing.TB, g Game, players int, c ViewConfig) (*Sim, []PlayerID, []*View) {
+	s := newSimOf(t, g, Config{Seed: 1})
 	var ids []PlayerID
 	var views []*View
 	for i := range players {

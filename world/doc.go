@@ -111,6 +111,7 @@
 //	publish.go      compares the new state with the last published one, field by field
 //	book.go         the numbers by which clients know entities; reserve.go: numbers that are given in advance
 //	view_sight.go   Update: what a player sees, and how urgent each change is
+//	view_rule.go    Game.Sees: what a player may see of that
 //	view_entries.go what the client knows of each entity in sight
 //	view_send.go    Next, Take, Acked, Lost: what the client was told; view_flight.go: packets in flight
 //	log.go          the log's layout; log_entry.go: Keep, From, Seal; log_item.go: what is in an entry; roll.go: sessions and tickets
@@ -119,9 +120,9 @@
 //	rest.go         Rest: a room that goes to sleep lets memory go
 //	record.go       the recording; replay.go: runs a recording or a log again and compares; replay_old.go: those of version 2
 //
-// Below these: schema.go, schema_number.go and schema_quant.go (structs to kinds), field.go (a field in a row), quant.go
-// (floats that are rounded, and travel as integers), table.go (rows),
-// entity.go (Spawn, Get, All), player.go, id.go, lookup.go, value.go, reading.go (the bytes of files), random.go, math.go, hash.go, limits.go.
+// Below these: schema.go, schema_layout.go, schema_type.go, schema_number.go and schema_quant.go (structs to kinds), field.go
+// (a field in a row), quant.go (floats that are rounded, and travel as integers), table.go (rows), entity.go (Spawn, Get, All),
+// player.go, id.go, lookup.go, value.go, reading.go (the bytes of files), random.go, math.go, hash.go, limits.go.
 //
 // # Time and identity
 //

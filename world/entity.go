@@ -1,6 +1,10 @@
 package world
 
-import "iter"
+import (
+	"fmt"
+	"iter"
+	"reflect"
+)
 
 // Spawn creates an entity of kind T that nobody owns, and returns its ID. It returns 0 if
 // the kind has reached its greatest number of entities.
@@ -30,7 +34,7 @@ func SpawnFor[T any](w *World, in *Input, v T) ID {
 func spawn[T any](w *World, id ID, owner PlayerID, v T) ID {
 	t := tableOf[T](w)
 	if t == nil {
-		panic("world: Spawn of a struct that is not a registered kind")
+		panic(notAKind(reflect.TypeFor[T]()))
 	}
 	// The tick in an ID is 32 bits: after years at 20 a second it may meet an
 	// entity that has lived since.
@@ -48,6 +52,14 @@ func spawn[T any](w *World, id ID, owner PlayerID, v T) ID {
 	}
 	w.where.put(id, uint32(t.kind.index)<<16|uint32(row))
 	return id
+}
+
+// notAKind says what to do about a Spawn of a type that the game does not know.
+func notAKind(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		return fmt.Sprintf("world: spawn of %v, a pointer: spawn the struct itself", t)
+	}
+	return fmt.Sprintf("world: spawn of %v, which is no kind of this game: add %s{} to Game.Kinds", t, t.Name())
 }
 
 // tableOf finds the table of a kind by its type.

@@ -119,12 +119,20 @@ func TestAKindHasItsBound(t *testing.T) {
 }
 
 func TestSpawnOfWhatIsNoKindPanics(t *testing.T) {
-	defer func() {
-		if r, _ := recover().(string); !strings.Contains(r, "not a registered kind") {
-			t.Errorf("got %q", r)
-		}
-	}()
-	Spawn(newSim(t, Config{}).World(), plain{})
+	w := newSim(t, Config{}).World()
+	for want, spawn := range map[string]func(){
+		"world: spawn of world.plain, which is no kind of this game: add plain{} to Game.Kinds": func() { Spawn(w, plain{}) },
+		"world: spawn of *world.walker, a pointer: spawn the struct itself":                     func() { Spawn(w, &walker{}) },
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			}()
+			spawn()
+		}()
+	}
 }
 
 // T7: no state has a NaN, an infinity, or a text that a dialect could not write.

@@ -33,7 +33,7 @@ func (s sums) all() uint64 {
 
 // Hash returns a hash of the state: the tick, every field of every entity (hidden fields
 // too), its owner and its row in the table, the players, the changed cells and the random
-// source, and Mode. Equal worlds have equal hashes on every machine.
+// source, Mode, and the result of End. Equal worlds have equal hashes on every machine.
 func (w *World) Hash() uint64 { return w.sums().all() }
 
 func (w *World) sums() sums {
@@ -41,6 +41,7 @@ func (w *World) sums() sums {
 	if w.mode != "" { // worlds from before there was one keep their hashes
 		s.random = hashText(s.random, w.mode)
 	}
+	s.random = w.ending.hash(s.random)
 	for _, t := range w.tables {
 		s.entities = t.hash(s.entities)
 	}

@@ -10,10 +10,11 @@ type snapshot struct {
 	tables  []tableCopy
 	players []Player
 	terrain terrainCopy
+	ending  ending
 }
 
 func (w *World) save(s *snapshot) {
-	s.tick, s.random = w.tick, w.random
+	s.tick, s.random, s.ending = w.tick, w.random, w.ending
 	if s.tables == nil {
 		s.tables = make([]tableCopy, len(w.tables))
 	}
@@ -25,7 +26,7 @@ func (w *World) save(s *snapshot) {
 }
 
 func (w *World) load(s *snapshot) {
-	w.tick, w.random = s.tick, s.random
+	w.tick, w.random, w.ending = s.tick, s.random, s.ending
 	w.where.clear()
 	for i, t := range w.tables {
 		t.load(&s.tables[i])
@@ -52,7 +53,11 @@ type moment struct {
 	params []params // of those that have some
 	order  []uint64 // player<<32 | index into inputs, sorted: the order of Step
 	sorted bool
-	counts lookup[uint32] // inputs of each player, by its number
+	counts lookup[uint32] // inputs of each player, by 1 more than its number
+
+	done  []done // what Step made of actions
+	words []word // what was said
+	texts []byte // of them
 }
 
 // history holds the moments from MaxRollbackTicks ago to 2 ticks ahead, and before them those whose states World.At can be asked for
@@ -82,19 +87,21 @@ func (h *history) open(tick uint64) {
 
 // empty lets the inputs go.
 func (m *moment) empty() {
+	m.words, m.texts = m.words[:0], m.texts[:0]
 	if len(m.inputs) == 0 {
 		return
 	}
 	m.counts.clear()
 	clear(m.inputs) // the names and texts in it can go
 	clear(m.params)
-	m.inputs, m.params, m.order = m.inputs[:0], m.params[:0], m.order[:0]
+	clear(m.done)
+	m.inputs, m.params, m.order, m.done = m.inputs[:0], m.params[:0], m.order[:0], m.done[:0]
 }
 
 // add takes an input. It is false if the player, or all of them, have as many as
 // may be; coming and going is never one too many.
 func (m *moment) add(in *Input) bool {
-	count := m.counts.at(uint32(in.Player))
+	count := m.counts.at(uint32(in.Player) + 1) // a lookup has no key 0, and the world itself is player 0
 	if (in.Kind == Steer || in.Kind == Act) && (*count >= maxPlayerInputs || len(m.inputs) >= maxTickInputs) {
 		return false
 	}

@@ -43,7 +43,7 @@ func (s *Steering) finite() bool {
 }
 
 // An Input is something that a player asks for in a tick. Step gets the inputs of a tick in the order of their players' IDs, and
-// those of one player in the order of arrival.
+// those of one player in the order of arrival. An Act of player 0 is the world's own: see Sim.Inject.
 type Input struct {
 	Kind   InputKind
 	Player PlayerID
@@ -133,17 +133,7 @@ func Done[T any](w *World, in *Input, v T) {
 	if in.params == nil {
 		in.params = new(params)
 	}
-	for i := range in.Action.Fields {
-		f := &in.Action.Fields[i]
-		in.params[i] = f.value(unsafe.Pointer(&v))
-		if f.Type == Text {
-			in.params[i].text = fitText(in.params[i].text, f.Max)
-		} else if !in.params[i].Finite() {
-			in.params[i].bits = 0
-			w.stats.NotFinite++
-		}
-		in.params[i] = f.rounded(in.params[i])
-	}
+	in.Action.values(unsafe.Pointer(&v), in.params, w.stats)
 	in.outcome = Accepted
 }
 

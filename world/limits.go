@@ -15,6 +15,9 @@ const (
 	// multiplication an entity a tick.
 	maxHidden = 192
 
+	// maxFieldName bounds the way to a value in nested structs: a name in replica's link table has a size of one byte.
+	maxFieldName = 255
+
 	// maxRecordBytes is stamp's: "a kind whose record could exceed 255 bytes is
 	// refused at registration".
 	maxRecordBytes = 255
@@ -147,6 +150,9 @@ const (
 	// maxNodes bounds the servers whose requests an entry has, and whose newest request is remembered. When there are more, the one
 	// that has been silent longest is forgotten: each start of a server is another.
 	maxNodes = 256
+
+	// MaxResult bounds the result of World.End, in bytes. Each state of history and each snapshot has it.
+	MaxResult = 1024
 
 	// maxLabelBytes bounds Game.Version and Config.Mode. Mode is told to clients with a size of one byte.
 	maxLabelBytes = 255

@@ -142,10 +142,12 @@ func (s *Sim) redo(it *Item) error {
 		} else {
 			s.roll.know(it.Player, it.newest)
 		}
+	case ItemChat, ItemSay:
+		s.history.at(s.now).hear(it.Player, it.Text)
 	case ItemVersion:
 		s.log.renewed = false
 	case ItemEnd:
-		s.log.ended = true
+		s.log.ended, s.log.result = true, string(it.Text)
 	}
 	return nil
 }
@@ -154,6 +156,9 @@ func (s *Sim) redo(it *Item) error {
 // Nobody's budget decides anew, and the accounts become what they were.
 func (s *Sim) resubmit(in *Input, putOff uint64) error {
 	here := in.Kind != Steer && in.Kind != Act
+	if in.Player == 0 {
+		return s.reinject(in, putOff)
+	}
 	if s.log.renewed && in.Tick < s.floor {
 		in.Tick = s.now // of that tick there is no history
 	}

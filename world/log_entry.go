@@ -9,6 +9,7 @@ type ledger struct {
 	sealed bool // the entry of the next tick is made
 	asked  bool // something was submitted since the last tick
 	ended  bool
+	result string // of End
 
 	node  uint64
 	epoch uint64
@@ -88,23 +89,31 @@ func (s *Sim) Chat(p PlayerID, text []byte) Reason {
 		return s.refuse(Malformed)
 	}
 	s.word(ItemChat, p, text)
+	s.history.at(s.now).hear(p, text)
 	return Accepted
 }
 
 // Say puts an operator's line into the log. Beyond 4,096 bytes it is cut.
-func (s *Sim) Say(text []byte) { s.word(ItemSay, 0, text) }
+func (s *Sim) Say(text []byte) {
+	text = text[:min(len(text), s.mostWord())]
+	s.word(ItemSay, 0, text)
+	s.history.at(s.now).hear(0, text)
+}
 
 // Kick notes in the log why a player is sent away. Leave removes the player.
 func (s *Sim) Kick(p PlayerID, why []byte) { s.word(ItemKick, p, why) }
 
-// End makes the next entry the last one of the room, with its result. It is the last call before Seal. Beyond 4,096 bytes the result is
-// cut.
+// End makes the next entry the last one of the room, with its result. It is the last call before Seal. Beyond MaxResult bytes the result
+// is cut. Then all facts are final, and the last is that the room has ended.
 func (s *Sim) End(result []byte) {
 	if s.log.ended {
 		return
 	}
-	s.word(ItemEnd, 0, result)
-	s.log.ended = true
+	result = result[:min(len(result), MaxResult)]
+	if s.note(ItemEnd, 0) {
+		s.log.items = appendText(s.log.items, result)
+	}
+	s.log.ended, s.log.result = true, string(result)
 }
 
 // Answer notes that the request of the last From was refused by its caller. Refusals by Steer and Act are noted without it.
@@ -117,13 +126,18 @@ func (s *Sim) Answer(why Reason) {
 }
 
 func (s *Sim) word(kind ItemKind, p PlayerID, text []byte) {
-	most := maxWordBytes
-	if s.Full() {
-		most = maxWordFull
-	}
+	most := s.mostWord()
 	if s.note(kind, p) {
 		s.log.items = appendText(s.log.items, text[:min(len(text), most)])
 	}
+}
+
+// mostWord is how many bytes of a text the next entry takes.
+func (s *Sim) mostWord() int {
+	if s.Full() {
+		return maxWordFull
+	}
+	return maxWordBytes
 }
 
 // note begins an item that is no input. It is false if nothing is kept.

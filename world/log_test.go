@@ -296,7 +296,7 @@ func TestALogReplays(t *testing.T) {
 		}
 		other := c.game
 		other.Step = func(w *World, in []Input) {
-			aimStep(w, in)
+			c.game.Step(w, in)
 			if w.Tick() == 30 {
 				Spawn(w, mark{})
 			}

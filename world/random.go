@@ -1,8 +1,9 @@
 package world
 
 // Random is the world's random source. It is part of the state: it is copied, rewound and
-// hashed with it, so a replay draws the same numbers. It is predictable: do not use it
-// for keys. The zero value is usable.
+// hashed with it, so a replay draws the same numbers. It is predictable: clients are
+// told the seed. Do not use it for keys, nor for what Game.Sees hides: docs/world.md says
+// what to do there. The zero value is usable.
 type Random struct{ state uint64 }
 
 // Uint64 returns 64 random bits.

@@ -108,7 +108,7 @@ func TestADifferenceIsNamed(t *testing.T) {
 			for _, a := range All[walker](w) {
 				a.path[2]++
 			}
-		}, "(walker): field path.2: recorded "},
+		}, "(walker): field path[2]: recorded "},
 		{"a reference", func(w *World) {
 			for id, a := range All[walker](w) {
 				a.Target = id
@@ -148,7 +148,7 @@ func TestARecordingBeginsAnywhere(t *testing.T) {
 		for range 30 {
 			c.tick()
 		}
-		got, err := Replay(aimGame(), &file)
+		got, err := Replay(endingGame(), &file)
 		if err != nil || got.Difference != nil || got.Hash != c.sims[0].World().Hash() || got.Ticks != 30 || got.CutOff || got.Stopped {
 			t.Fatalf("%+v %v, %v", got, got.Difference, err)
 		}
@@ -329,6 +329,13 @@ func FuzzReplay(f *testing.F) {
 	}
 	f.Add(c.log)
 	f.Add(slices.Concat(c.sims[0].AppendSnapshot(nil), c.log))
+	if err := c.sims[0].Inject(say{"end"}); err != nil {
+		f.Fatal(err)
+	}
+	c.tick()
+	f.Add(slices.Concat(c.sims[0].AppendSnapshot(nil), c.log))
+	c.sims[0].End([]byte("it is over"))
+	f.Add(append(c.log, c.sims[0].Seal(c.due, 0)...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 1<<14 {
 			return
@@ -378,4 +385,4 @@ func TestForgedRecordings(t *testing.T) {
 	}
 }
 
-var fuzzGame = aimGame()
+var fuzzGame = endingGame()

@@ -85,3 +85,37 @@ func (b *book) giveReserved(id ID, kind int, wire uint16) uint16 {
 	b.wires.put(id, uint32(wire))
 	return wire
 }
+
+// Again makes the world anew, as New does with the same game and configuration. Numbers that Reserve gave and nobody has joined with stay
+// reserved in it: they are known outside.
+func (s *Sim) Again() (*Sim, error) {
+	c := s.config
+	if c.MaxRollbackTicks == 0 {
+		c.MaxRollbackTicks = -1
+	}
+	if c.MaxShownTicks == 0 {
+		c.MaxShownTicks = -1
+	}
+	n, err := emptySim(s.game, c)
+	if err != nil {
+		return nil, err
+	}
+	n.book.takeReserved(s)
+	n.setUp()
+	return n, nil
+}
+
+// takeReserved takes over the numbers that are reserved in another world. Those below them that are not are as if they had just been used.
+func (b *book) takeReserved(s *Sim) {
+	awaited := map[uint16]bool{}
+	for _, wire := range s.awaited {
+		awaited[wire] = true
+	}
+	for wire := 1; wire < len(s.book.pages); wire++ {
+		p := &s.book.pages[wire]
+		b.pages = append(b.pages, page{alive: true})
+		if !p.alive || p.id != 0 || awaited[uint16(wire)] {
+			b.lose(uint16(wire))
+		}
+	}
+}

@@ -11,7 +11,7 @@ import (
 // next ticks take longer. The results of the last Advance (Events, ChangedChunks) and the last entry of Seal and ReadEntry are void then.
 func (s *Sim) Rest() {
 	s.hearViews()
-	s.scratch, s.params, s.spare, s.events = nil, nil, nil, nil
+	s.scratch, s.params, s.spare, s.events, s.facts = nil, nil, nil, nil, nil
 	for i := range s.history.ring {
 		s.history.ring[i].shrink(s.world)
 	}
@@ -47,8 +47,9 @@ func fit[T any](list []T) []T {
 func (m *moment) shrink(w *World) {
 	m.grid, m.indexed = grid{}, false
 	if len(m.inputs) == 0 {
-		m.inputs, m.params, m.order, m.counts = nil, nil, nil, lookup[uint32]{}
+		m.inputs, m.params, m.order, m.counts, m.done = nil, nil, nil, lookup[uint32]{}, nil
 	}
+	m.words, m.texts = fit(m.words), fit(m.texts)
 	if !m.saved { // what was before another tick
 		w.terrain.drop(m.before.terrain.edited)
 		m.before = snapshot{}

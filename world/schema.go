@@ -4,17 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"unicode"
 )
 
 // A Field is one replicated field of a kind, or one parameter of an action.
 type Field struct {
-	Name string // the Go name in lower_case, or the name in the tag name=
+	Name string // the way to it in lower_case, such as speed or slots[2].count; name= gives another name
 	Type Type
 	Max  int    // for Text: its greatest size in bytes
-	Attr uint16 // the number of its realm attribute; 0 for the fields of a Body
+	Attr uint16 // the number of its realm attribute, of those of its kind; 0 for the fields of a Body
 
 	// Wire is the type that travels: Type, or with the tag q= the smallest integer type that holds the range in
 	// steps. In realm the fields of a Body travel as that document has them, whatever their tag.
@@ -65,6 +64,12 @@ type Kind struct {
 // Index returns the place of the kind in Schema.Kinds.
 func (k *Kind) Index() int { return k.index }
 
+// Cap returns the greatest number of entities of the kind.
+func (k *Kind) Cap() int { return k.rows }
+
+// Hidden returns the number of values in unexported fields, those of a Body included. They are state, and told to no one.
+func (k *Kind) Hidden() int { return len(k.hidden) }
+
 // The indexes of a Body's fields in Kind.Fields.
 const (
 	FieldX = iota
@@ -97,20 +102,27 @@ type ActionList struct {
 }
 
 // Kinds registers structs as kinds of entities. Its arguments are zero values, such as Ship{}. Exported
-// fields are replicated: they are bools, numbers, strings and IDs. Unexported fields are state as well,
-// and may also be arrays and structs of these. No field may hold a pointer, as state is copied each
-// tick. If a struct is not valid, New returns an error.
+// fields are replicated: they are bools, numbers of a fixed size, strings and IDs, and arrays and structs of
+// these. Unexported fields are state as well, and told to no one. No field may hold a pointer, as state is copied
+// each tick. If a struct is not valid, New returns an error.
+//
+// Arrays and nested structs are flattened: each value in them is a field of the kind, in their order, and is named by
+// the way to it, such as slots[2].count. A kind has at most 64 fields. The fields of an embedded struct are those of
+// the outer one, also if its type is not exported, unless the tag name= gives it a name.
 //
 // The tag `parley:"..."` of a field has these parts, separated by commas:
 //
 //	name=speed_left  its name to clients
-//	attr=3           its number among realm's attributes
+//	attr=3           its number among the kind's attributes in realm; of an array or a struct, that of its
+//	                 first value
 //	max=64           the greatest size of a string in bytes (default 32)
 //	q=1/256          a float is rounded to a whole number of these steps at the end of each step of the
 //	                 world, and travels as that number, in the smallest integer type that holds the
 //	                 range min=-128,max=127.99. Values out of the range are clamped to it
 //	countdown        it goes down by one each tick until it is 0; clients that count down
 //	                 themselves are told only when it is set
+//
+// max=, q= and countdown of an array are those of each element.
 //
 // On an embedded Body, or on a field _ struct{}, the tag is for the kind:
 //
@@ -141,7 +153,7 @@ func (l KindList) Scaled(factor float64) KindList {
 }
 
 // Actions registers structs as actions. Its arguments are zero values, such as Fire{}. An action has at
-// most 8 fields, of the types that kinds may have, all exported. A field _ struct{} with the tag
+// most 8 fields, once it is flattened, of the types that kinds may have, all exported. A field _ struct{} with the tag
 // `parley:"action=9"` sets the number of the action.
 func Actions(zero ...any) ActionList {
 	actions, err := register(zero, newAction)
@@ -170,89 +182,23 @@ func newKind(t reflect.Type) (*Kind, error) {
 	if t == nil || t.Kind() != reflect.Struct || t.Name() == "" {
 		return nil, fmt.Errorf("world: kind %v: not a named struct", t)
 	}
-	k := &Kind{Name: snake(t.Name()), typ: t, MaxSpeed: 1, rows: defaultRows}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		tag, err := parseTag(f.Tag.Get("parley"))
-		if err == nil {
-			err = k.addField(f, tag)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("world: kind %s: field %s: %w", k.Name, f.Name, err)
-		}
+	return newKindOf(t, t.Name())
+}
+
+// newKindOf makes a kind of a struct that has a name, or is given one.
+func newKindOf(t reflect.Type, name string) (*Kind, error) {
+	k := &Kind{Name: snake(name), typ: t, MaxSpeed: 1, rows: defaultRows}
+	l := layout{kind: k, fields: &k.Fields, hidden: &k.hidden, attr: -1}
+	switch n := l.count(t); {
+	case n.fields > maxFields:
+		return nil, fmt.Errorf("world: kind %s: %d fields, and %d is the limit: each element of an array and each field of a nested struct is one", k.Name, n.fields, maxFields)
+	case n.hidden > maxHidden:
+		return nil, fmt.Errorf("world: kind %s: %d values in unexported fields, and %d is the limit", k.Name, n.hidden, maxHidden)
+	}
+	if err := l.takeStruct(t, place{of: name, root: true}); err != nil {
+		return nil, fmt.Errorf("world: kind %s: %w", k.Name, err)
 	}
 	return k, k.check()
-}
-
-func (k *Kind) addField(f reflect.StructField, tag tag) error {
-	switch {
-	case f.Type == bodyType && f.Anonymous:
-		if len(k.Fields) > 0 {
-			return errors.New("a Body comes first")
-		}
-		k.HasBody, k.body = true, f.Offset
-		for i := range bodyType.NumField() {
-			b := bodyType.Field(i)
-			b.Offset += f.Offset
-			k.flatten(b, b.Type, b.Offset, b.IsExported())
-		}
-		for i := range k.Fields {
-			k.Fields[i].InBody = true
-		}
-		return k.takeOptions(tag)
-	case f.Name == "_" && f.Type.Size() == 0:
-		return k.takeOptions(tag)
-	case f.Anonymous:
-		return errors.New("only a Body is embedded")
-	case !f.IsExported():
-		return k.flatten(f, f.Type, f.Offset, false)
-	}
-	typ := typeOf(f.Type)
-	if typ == 0 {
-		return fmt.Errorf("%v is none of the types that can be replicated: bool, int8 to int64, uint8 to uint64, float32, float64, string, world.ID", f.Type)
-	}
-	field, err := newField(f, typ, tag)
-	if slices.ContainsFunc(k.Fields, func(have Field) bool { return have.Name == field.Name }) {
-		return fmt.Errorf("another field is %s to clients, of the Body perhaps: name= gives another name", field.Name)
-	}
-	k.Fields = append(k.Fields, field)
-	return err
-}
-
-// flatten adds a field to the tables, element by element.
-func (k *Kind) flatten(f reflect.StructField, t reflect.Type, offset uintptr, visible bool) error {
-	typ := typeOf(t)
-	switch {
-	case typ != 0:
-		field := Field{Name: snake(f.Name), Type: typ, Wire: typ, Max: maxTextBytes, offset: offset}
-		if visible {
-			k.Fields = append(k.Fields, field)
-		} else {
-			k.hidden = append(k.hidden, field)
-		}
-	case t.Kind() == reflect.Struct:
-		for i := range t.NumField() {
-			inner := t.Field(i)
-			inner.Name = f.Name + "." + inner.Name
-			if err := k.flatten(inner, inner.Type, offset+inner.Offset, visible); err != nil {
-				return err
-			}
-		}
-	case t.Kind() == reflect.Array:
-		for i := range t.Len() {
-			if len(k.hidden) > maxHidden {
-				break
-			}
-			inner := f
-			inner.Name = fmt.Sprintf("%s.%d", f.Name, i)
-			if err := k.flatten(inner, t.Elem(), offset+uintptr(i)*t.Elem().Size(), visible); err != nil {
-				return err
-			}
-		}
-	default:
-		return fmt.Errorf("%v points somewhere or has no fixed size, so it cannot be state", t)
-	}
-	return nil
 }
 
 func (k *Kind) takeOptions(tag tag) error {
@@ -298,10 +244,6 @@ func (k *Kind) check() error {
 	switch {
 	case len(k.Fields) == 0:
 		return fmt.Errorf("world: kind %s: no field to replicate", k.Name)
-	case len(k.Fields) > maxFields:
-		return fmt.Errorf("world: kind %s: %d fields, and %d is the limit", k.Name, len(k.Fields), maxFields)
-	case len(k.hidden) > maxHidden:
-		return fmt.Errorf("world: kind %s: %d or more values in unexported fields, and %d is the limit", k.Name, len(k.hidden), maxHidden)
 	case bytes > maxRecordBytes:
 		return fmt.Errorf("world: kind %s: a record of up to %d bytes, and %d is the limit", k.Name, bytes, maxRecordBytes)
 	}
@@ -312,99 +254,20 @@ func newAction(t reflect.Type) (*Action, error) {
 	if t == nil || t.Kind() != reflect.Struct || t.Name() == "" {
 		return nil, fmt.Errorf("world: action %v: not a named struct", t)
 	}
-	a := &Action{Name: snake(t.Name()), Number: -1, typ: t}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		tag, err := parseTag(f.Tag.Get("parley"))
-		var field Field
-		switch typ := typeOf(f.Type); {
-		case err != nil:
-		case f.Name == "_" && f.Type.Size() == 0:
-			a.Number = tag.action
-			continue
-		case typ == 0 || !f.IsExported() || f.Anonymous:
-			err = fmt.Errorf("%v is none of the types that an action can carry (bool, int8 to int64, uint8 to uint64, float32, float64, string, world.ID), or not exported", f.Type)
-		default:
-			field, err = newField(f, typ, tag)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("world: action %s: field %s: %w", a.Name, f.Name, err)
-		}
-		a.Fields = append(a.Fields, field)
+	return newActionOf(t, t.Name())
+}
+
+// newActionOf makes an action of a struct that has a name, or is given one.
+func newActionOf(t reflect.Type, name string) (*Action, error) {
+	a := &Action{Name: snake(name), Number: -1, typ: t}
+	l := layout{action: a, fields: &a.Fields, attr: -1}
+	if n := l.count(t); n.fields > MaxParams {
+		return nil, fmt.Errorf("world: action %s: %d fields, and %d is the limit: each element of an array and each field of a nested struct is one", a.Name, n.fields, MaxParams)
 	}
-	if len(a.Fields) > MaxParams {
-		return nil, fmt.Errorf("world: action %s: %d fields, and %d is the limit", a.Name, len(a.Fields), MaxParams)
+	if err := l.takeStruct(t, place{of: name, root: true}); err != nil {
+		return nil, fmt.Errorf("world: action %s: %w", a.Name, err)
 	}
 	return a, nil
-}
-
-func newField(f reflect.StructField, typ Type, tag tag) (Field, error) {
-	field := Field{Name: snake(f.Name), Type: typ, Wire: typ, Attr: noAttr, offset: f.Offset}
-	if tag.kind >= 0 || tag.action >= 0 || tag.rows > 0 || tag.speed >= 0 {
-		return field, errors.New("kind=, speed=, cap= and action= stand at the Body, or at a field `_ struct{}`")
-	}
-	if tag.turns != 0 || tag.norm != 0 {
-		return field, errors.New("angle= and norm= stand at the Body")
-	}
-	if tag.countdown && (typ < U8 || typ > U64) {
-		return field, errors.New("a countdown is an unsigned number")
-	}
-	field.Countdown = tag.countdown
-	if tag.name != "" {
-		field.Name = tag.name
-	}
-	if tag.attr >= 0 {
-		field.Attr = uint16(tag.attr)
-	}
-	var err error
-	switch {
-	case tag.step != 0:
-		err = field.quantise(&tag)
-	case tag.low != "" || tag.high != "" && typ != Text:
-		err = errors.New("min= and max= are the range of q=, or max= the size of a string")
-	case typ == Text:
-		field.Max = defaultTextBytes
-		if tag.high != "" {
-			if field.Max, err = number(tag.high, 1, maxTextBytes); err != nil {
-				err = fmt.Errorf("tag %q: %w", "max="+tag.high, err)
-			}
-		}
-	}
-	return field, err
-}
-
-// typeOf returns the type of a Go type, or 0.
-func typeOf(t reflect.Type) Type {
-	if t == idType {
-		return Entity
-	}
-	switch t.Kind() {
-	case reflect.Bool:
-		return Bool
-	case reflect.Uint8:
-		return U8
-	case reflect.Uint16:
-		return U16
-	case reflect.Uint32:
-		return U32
-	case reflect.Uint64:
-		return U64
-	case reflect.Int8:
-		return I8
-	case reflect.Int16:
-		return I16
-	case reflect.Int32:
-		return I32
-	case reflect.Int64:
-		return I64
-	case reflect.Float32:
-		return F32
-	case reflect.Float64:
-		return F64
-	case reflect.String:
-		return Text
-	}
-	return 0
 }
 
 // snake writes a Go name as others do: TicksLeft is ticks_left.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A Schema is the set of kinds and actions that a game has registered.
@@ -30,6 +32,9 @@ func (g Game) Prepare() (Game, error) {
 	g.schema, err = newSchema(&g)
 	return g, err
 }
+
+// Schema returns the schema of the game. It returns an error if the kinds or actions are invalid.
+func (g Game) Schema() (*Schema, error) { return newSchema(&g) }
 
 func newSchema(g *Game) (*Schema, error) {
 	if g.schema != nil {
@@ -123,57 +128,54 @@ func (s *Schema) numberActions() error {
 }
 
 // numberAttributes: "realm attributes from 0 in the order of fields, unless a
-// struct tag says otherwise" (design). A value on the wire has no length and
-// its type comes from its number alone, so the count goes on from kind to kind,
-// and where a tag gives two kinds one number their types must agree.
+// struct tag says otherwise" (design). Each kind has numbers of its own, and the
+// number of a field depends on those before it alone: a field that is added at
+// the end of a struct leaves all others as they were.
 func (s *Schema) numberAttributes() error {
-	type attribute struct {
-		is, name string
-	}
-	taken := map[uint16]attribute{}
 	for _, k := range s.Kinds {
+		taken, next := map[uint16]string{}, uint16(0)
 		for i := range k.Fields {
 			f := &k.Fields[i]
-			if f.InBody || f.Attr == noAttr {
+			if f.InBody {
 				continue
 			}
-			other, ok := taken[f.Attr]
-			own := attribute{f.describe(), f.Name}
-			if ok && other != own {
-				return fmt.Errorf("world: attribute %d is %s %s and, in kind %s, %s %s", f.Attr, other.is, other.name, k.Name, own.is, f.Name)
-			}
-			taken[f.Attr] = own
-		}
-	}
-	next := uint16(0)
-	for _, k := range s.Kinds {
-		for i := range k.Fields {
-			f := &k.Fields[i]
-			for !f.InBody && f.Attr == noAttr {
+			for f.Attr == noAttr {
 				if _, ok := taken[next]; !ok {
 					f.Attr = next
 				}
 				next++
 			}
+			if other, ok := taken[f.Attr]; ok {
+				return fmt.Errorf("world: kind %s: fields %s and %s have the attribute %d: attr= gives another", k.Name, other, f.Name, f.Attr)
+			}
+			taken[f.Attr] = f.Name
 		}
 	}
 	return nil
 }
 
-// describe says what clients have to agree on to read the field.
-func (f *Field) describe() string {
+// Describe says what clients have to agree on to read the field: its type, and how it is quantised.
+func (f *Field) Describe() string {
 	if f.Step == 0 {
 		return f.Type.String()
 	}
 	return fmt.Sprintf("%v in %v steps of %v from %d to %d", f.Type, f.Wire, f.Step, f.low, f.high)
 }
 
+// Range returns the least and the greatest number of steps of a field with the tag q=, and whether it is an angle: one that goes
+// around.
+func (f *Field) Range() (low, high int64, around bool) { return f.low, f.high, f.turn }
+
 // fingerprint tells two games apart that a recording must not mix up.
 func (s *Schema) fingerprint(name string) uint64 {
 	h := hashText(1, name)
 	for _, k := range s.Kinds {
 		h = hashText(hash(h, uint64(k.Number)), k.Name)
-		for _, f := range append(k.Fields[:len(k.Fields):len(k.Fields)], k.hidden...) {
+		for _, f := range k.Fields {
+			h = f.fingerprint(h)
+		}
+		for _, f := range k.hidden {
+			f.Name = oldName.Replace(f.Name)
 			h = f.fingerprint(h)
 		}
 	}
@@ -185,6 +187,9 @@ func (s *Schema) fingerprint(name string) uint64 {
 	}
 	return h
 }
+
+// oldName writes the name of an unexported value as logs of version 3 know it: path.2 for path[2].
+var oldName = strings.NewReplacer("[", ".", "]", "")
 
 func (f *Field) fingerprint(h uint64) uint64 {
 	h = hash(hash(hashText(h, f.Name), uint64(f.Type)), uint64(f.Max))
@@ -234,6 +239,19 @@ type tag struct {
 	countdown          bool
 }
 
+// nameOf returns the name of a field to clients.
+func (t *tag) nameOf(name string) string {
+	if t.name != "" {
+		return t.name
+	}
+	return snake(name)
+}
+
+// forValue reports whether the tag says something that only a value can have.
+func (t *tag) forValue() bool {
+	return t.kind >= 0 || t.action >= 0 || t.rows > 0 || t.speed >= 0 || t.turns != 0 || t.norm != 0 || t.step != 0 || t.low != "" || t.high != "" || t.countdown
+}
+
 func parseTag(text string) (tag, error) {
 	t := tag{attr: -1, kind: -1, action: -1, speed: -1}
 	if text == "" {
@@ -244,10 +262,7 @@ func parseTag(text string) (tag, error) {
 		var err error
 		switch key {
 		case "name":
-			t.name = value
-			if value == "" {
-				err = errors.New("empty")
-			}
+			t.name, err = value, checkName(value)
 		case "attr":
 			t.attr, err = number(value, 0, noAttr-1)
 		case "kind":
@@ -286,6 +301,19 @@ func parseTag(text string) (tag, error) {
 		}
 	}
 	return t, nil
+}
+
+// checkName refuses a name that clients could not tell from the way to a field, or that a terminal would not show.
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("empty")
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return errors.New("not UTF-8 that can be printed")
+	case strings.ContainsAny(name, ".[]"):
+		return errors.New("a point and brackets stand for structs and arrays")
+	}
+	return nil
 }
 
 func number(text string, low, high int) (int, error) {

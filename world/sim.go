@@ -97,7 +97,15 @@ type Sim struct {
 	owed    map[ID]PlayerID     // those of them that are there by now, in a publication
 	public  published
 	views   []*View
-	events  []Event
+
+	spectators rule // for viewer 0
+	events     []Event
+
+	watched   bool   // facts are gathered
+	concluded bool   // nothing is submitted any more: all ticks are final
+	facts     []Fact // of the last Advance
+	lastFact  FactPlace
+	factless  bool // lastFact is not known
 
 	log       ledger
 	roll      roll
@@ -111,13 +119,18 @@ func New(g Game, c Config) (*Sim, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.Setup != nil {
-		g.Setup(s.world)
+	s.setUp()
+	return s, nil
+}
+
+// setUp makes the state before the first tick.
+func (s *Sim) setUp() {
+	if s.game.Setup != nil {
+		s.game.Setup(s.world)
 		s.world.setUp = s.world.born
 	}
 	s.world.settle(nil)
 	s.publish()
-	return s, nil
 }
 
 // emptySim makes a Sim without a state.

@@ -4,7 +4,7 @@ package world
 // is affected and runs forward again, once for all late inputs. Then it publishes the
 // new state for views, and the Events.
 func (s *Sim) Advance() {
-	s.events = s.events[:0]
+	s.events, s.facts = s.events[:0], nil
 	s.hearViews()
 	s.seal()
 	if s.earliest < s.now {
@@ -27,6 +27,7 @@ func (s *Sim) Advance() {
 	if s.recorder != nil {
 		s.recorder.state(s)
 	}
+	s.judge()
 }
 
 // run makes one tick of history, for the first time or again.
@@ -61,7 +62,7 @@ func (s *Sim) admit(m *moment) {
 			w.players.add(Player{ID: in.Player, Name: in.Name, Since: w.tick})
 		}
 		own, ok := w.players.find(in.Player)
-		if !ok {
+		if !ok && in.Player != 0 { // 0 is the world itself
 			in.outcome = Absent
 			continue
 		}
@@ -78,6 +79,7 @@ func (s *Sim) admit(m *moment) {
 
 // harvest looks at what Step made of the inputs, and tells what is new of it.
 func (s *Sim) harvest(m *moment) {
+	m.done = m.done[:0]
 	for i := range s.scratch {
 		ran := &s.scratch[i]
 		in := &m.inputs[ran.index]
@@ -88,6 +90,9 @@ func (s *Sim) harvest(m *moment) {
 			ran.outcome = Ignored
 		}
 		in.outcome = ran.outcome
+		if in.Kind == Act && in.outcome == Accepted {
+			m.noteDone(in, ran)
+		}
 		if in.outcome != in.told {
 			s.tellOutcome(ran)
 			in.told = in.outcome
@@ -136,10 +141,11 @@ func (s *Sim) tellOutcome(in *Input) {
 }
 
 // close counts the inputs that fall out of the window, as what became of them
-// is final, and makes room for the tick that is now 2 ahead.
+// is final, and makes room for the tick that is now 2 ahead. After the last entry of a room all is final.
 func (s *Sim) close() {
 	if past := s.now - s.history.depth - 1; past < s.now {
 		m := s.history.at(past)
+		s.finalize(past)
 		for i := range m.inputs {
 			s.stats.InputsPending--
 			if m.inputs[i].outcome.Refused() {
@@ -149,6 +155,9 @@ func (s *Sim) close() {
 			}
 		}
 		m.empty()
+	}
+	if s.log.ended {
+		s.conclude()
 	}
 	s.history.open(s.now + MaxAhead)
 }

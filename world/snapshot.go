@@ -13,10 +13,12 @@ import (
 //	        each its cells less one v and their value u8; in order of by, bx and flags
 //	world   before the oldest tick that can be rewound to, and again before the tick that comes next: that tick v, random u64, sum of the terrain u64,
 //	        players v, each: number v, name t, entity u64, since v;
-//	        and for each kind: rows v, each: rows left free before it v, id u64, owner v, and its fields
+//	        for each kind: rows v, each: rows left free before it v, id u64, owner v, and its fields;
+//	        and in a world that the game has ended: 1 more than the tick at which it did v, the result t
 //	past    for each tick before the oldest whose state World.At may be asked for: the bodies (snapshot_past.go)
-//	tick    for each that has inputs, from the oldest to 2 ahead: tick v, and each input as an item (log_item.go)
-//	kept    tick v, epoch v, due i, flags u8 (1: the room has ended, 2: there are past blocks: how many v), the last player's number v, entities of Setup v, hash u64, chunks v, ticks v,
+//	tick    for each that has inputs, or in which something was said, from the oldest to 2 ahead: tick v, and each input and each
+//	        line as an item without flags (log_item.go)
+//	kept    tick v, epoch v, due i, flags u8 (1: the room has ended, 2: there are past blocks: how many v, 4: the newest fact that is final: tick v, index v, both 0 if there is none), the last player's number v, entities of Setup v, hash u64, chunks v, ticks v,
 //	        players v, each: number v, what is spent of its replay budget v, until when its deep inputs are done now v, flags u8 (1 known,
 //	        2 away), since v, serial 16 bytes, token 32 bytes, next token 32 bytes;
 //	        tickets v, each: serial 16 bytes, expires i, player v; when they were last looked through i;
@@ -112,6 +114,9 @@ func (s *Sim) appendWorld(b []byte, w *snapshot, tick uint64) []byte {
 	for i, t := range s.world.tables {
 		b = w.tables[i].append(b, t)
 	}
+	if w.ending.at != 0 {
+		b = appendText(binary.AppendUvarint(b, w.ending.at), w.ending.result)
+	}
 	return closeBlock(b, start)
 }
 
@@ -143,7 +148,7 @@ func (c *tableCopy) append(b []byte, t *table) []byte {
 func (s *Sim) appendTicks(b []byte) (_ []byte, n int) {
 	for tick := s.oldest(); tick <= s.now+MaxAhead; tick++ {
 		m := s.history.at(tick)
-		if len(m.inputs) == 0 {
+		if len(m.inputs)+len(m.words) == 0 {
 			continue
 		}
 		n++
@@ -153,9 +158,25 @@ func (s *Sim) appendTicks(b []byte) (_ []byte, n int) {
 		for i := range m.inputs {
 			b = appendInput(append(b, byte(m.inputs[i].Kind)), &m.inputs[i])
 		}
+		b = m.appendWords(b)
 		b = closeBlock(b, start)
 	}
 	return b, n
+}
+
+// appendWords writes what was said in a tick.
+func (m *moment) appendWords(b []byte) []byte {
+	from := 0
+	for _, w := range m.words {
+		if w.player == 0 {
+			b = append(b, byte(ItemSay))
+		} else {
+			b = binary.AppendUvarint(append(b, byte(ItemChat)), uint64(w.player))
+		}
+		b = appendText(b, m.texts[from:w.end])
+		from = w.end
+	}
+	return b
 }
 
 // appendKept writes what is no state of the world.
@@ -164,9 +185,13 @@ func (s *Sim) appendKept(b []byte, chunks, pasts, ticks int) []byte {
 	b = binary.AppendUvarint(b, s.now)
 	b = binary.AppendUvarint(b, s.log.epoch)
 	b = binary.AppendVarint(b, s.log.due)
-	b = append(b, bitIf(s.log.ended, 1)|bitIf(pasts > 0, 2))
+	b = append(b, bitIf(s.log.ended, 1)|bitIf(pasts > 0, 2)|bitIf(!s.factless, 4))
 	if pasts > 0 {
 		b = binary.AppendUvarint(b, uint64(pasts))
+	}
+	if !s.factless {
+		b = binary.AppendUvarint(b, s.lastFact.Tick)
+		b = binary.AppendUvarint(b, uint64(s.lastFact.Index))
 	}
 	b = binary.AppendUvarint(b, uint64(s.lastPlayer))
 	b = binary.AppendUvarint(b, uint64(s.world.setUp))

@@ -209,6 +209,11 @@ func (w *World) read(r *reading, next uint64) bool {
 			return false
 		}
 	}
+	if r.more() {
+		if w.ending = (ending{r.upTo(max(next, 1)), r.text()}); w.ending.at == 0 || fitText(w.ending.result, MaxResult) != w.ending.result {
+			return false
+		}
+	}
 	return r.done()
 }
 
@@ -267,10 +272,17 @@ func (s *Sim) readKept(r *reading, chunks, pasts, ticks int) (hash uint64, ok bo
 	s.now = r.upTo(1 << 62)
 	s.earliest = s.now
 	s.log.epoch, s.log.due = r.v(), r.i()
-	flags := r.upTo(3)
+	flags := r.upTo(7)
 	s.log.ended = flags&1 != 0
 	if flags&2 != 0 == (pasts == 0) || pasts > 0 && r.int(maxShown) != pasts {
 		return 0, false
+	}
+	if s.factless = flags&4 == 0; !s.factless {
+		last := FactPlace{r.v(), uint32(r.upTo(1<<32 - 1))}
+		if (last.Index == 0) != (last == FactPlace{}) || last.Index > 0 && last.Tick >= s.now {
+			return 0, false
+		}
+		s.lastFact = last
 	}
 	last := r.player()
 	s.world.setUp = uint32(r.upTo(1<<16 - 1))
@@ -321,21 +333,47 @@ func (s *Sim) readPlayer(p PlayerID, r *reading) bool {
 	return !r.failed
 }
 
-// readInputs takes the inputs of a tick into history. Those that cannot be rewound to are left out.
+// readInputs takes the inputs of a tick into history. Those that cannot be rewound to are left out, as they are of another version of the
+// game: what it has made of them nobody will know, so a reader of facts is to be told that some may be missing.
 func (s *Sim) readInputs(tick uint64, r *reading) bool {
 	var list []params
-	for r.more() && tick >= s.floor {
-		in := Input{Kind: InputKind(r.u8()), Tick: tick}
-		if in.Kind < Join || in.Kind > Back {
+	for r.more() {
+		kind := r.u8()
+		if tick < s.floor && InputKind(kind) != Steer {
+			s.lastFact, s.factless = FactPlace{tick, 1 << 31}, false
+			return true
+		}
+		if ItemKind(kind) == ItemChat || ItemKind(kind) == ItemSay {
+			if !s.history.at(tick).readWord(r, ItemKind(kind)) {
+				return false
+			}
+			continue
+		}
+		in := Input{Kind: InputKind(kind), Tick: tick}
+		if in.Kind < Join || in.Kind > Back || len(s.history.at(tick).words) > 0 {
 			return false
 		}
 		r.input(&in, s.schema, &list)
-		if r.failed || !s.history.at(tick).add(&in) {
+		if tick < s.floor {
+			continue
+		}
+		if r.failed || in.Player == 0 && in.Kind != Act || !s.history.at(tick).add(&in) {
 			return false
 		}
 		s.stats.InputsPending++
 	}
 	return !r.failed
+}
+
+// readWord takes a line that was said.
+func (m *moment) readWord(r *reading, kind ItemKind) bool {
+	p := PlayerID(0)
+	if kind == ItemChat {
+		p = r.player()
+	}
+	text := r.bytes()
+	m.hear(p, text)
+	return !r.failed && len(text) <= maxWordBytes && (p != 0) == (kind == ItemChat)
 }
 
 func (l *roll) read(r *reading) bool {

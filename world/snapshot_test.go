@@ -85,7 +85,7 @@ func TestForeignSnapshots(t *testing.T) {
 		c.tick()
 	}
 	same := c.game
-	same.Step = func(w *World, in []Input) { aimStep(w, in); w.Random().Uint64() }
+	same.Step = func(w *World, in []Input) { c.game.Step(w, in); w.Random().Uint64() }
 	_, _, err := Load(same, bytes.NewReader(c.sims[0].AppendSnapshot(nil)))
 	if depth := c.sims[0].history.depth; depth > 0 && !errors.Is(err, ErrDamaged) {
 		t.Errorf("a history of %d ticks: %v", depth, err)
@@ -107,7 +107,7 @@ func TestAnotherVersionGoesOn(t *testing.T) {
 		}
 		g := c.game
 		g.Version = "two"
-		g.Step = func(w *World, in []Input) { aimStep(w, in); w.Random().Uint64() }
+		g.Step = func(w *World, in []Input) { c.game.Step(w, in); w.Random().Uint64() }
 		got, head, err := Load(g, bytes.NewReader(snapshot))
 		if err != nil || head.Version != "one" || got.World().Hash() != hash || got.Tick() != at {
 			t.Fatalf("%v, %+v", err, head)
@@ -272,7 +272,7 @@ func forge(r *rand.Rand, file []byte) []byte {
 }
 
 var forgedGame = func() Game {
-	g := aimGame()
+	g := endingGame()
 	g.Version = "one"
 	return g
 }()
@@ -304,6 +304,12 @@ func FuzzLoad(f *testing.F) {
 			c.tick()
 		}
 		f.Add(c.sims[0].AppendSnapshot(nil))
+		c.sims[0].Say([]byte("the end is near"))
+		if err := c.sims[0].Inject(say{"end"}); err != nil {
+			f.Fatal(err)
+		}
+		c.tick()
+		f.Add(c.sims[0].AppendSnapshot(nil))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 1<<14 {
@@ -317,7 +323,7 @@ func FuzzLoad(f *testing.F) {
 // A new version of the game may make other terrain: what was edited stays, and the room is kept as before.
 func TestANewVersionMayMakeOtherTerrain(t *testing.T) {
 	game := func(version string, ground byte) Game {
-		g := aimGame()
+		g := endingGame()
 		g.Version = version
 		g.Terrain = func(_ uint64, _, _ int16, cells *Cells) { cells[0] = ground }
 		step := g.Step

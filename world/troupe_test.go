@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -24,13 +25,14 @@ type troupe struct {
 	log      []byte   // the file
 	ends     []int    // where each entry of it ends
 	hashes   []uint64 // after each tick
+	facts    []Fact   // of the first Sim
 }
 
 const troupeNode = 0xfeedbeef12345678
 
 func newTroupe(t testing.TB, seed uint64) *troupe {
 	r := rand.New(rand.NewPCG(seed, 5))
-	g := aimGame()
+	g := endingGame()
 	g.Version = "one"
 	c := Config{Seed: seed, MaxRollbackTicks: r.IntN(9), ReplayBudget: 1 + r.IntN(3), Mode: []string{"", "duel"}[r.IntN(2)]}
 	if r.IntN(10) == 0 {
@@ -41,7 +43,23 @@ func newTroupe(t testing.TB, seed uint64) *troupe {
 	}
 	s := newSimOf(t, g, c)
 	s.Keep(troupeNode, 1)
+	s.Watch(true)
 	return &troupe{t: t, r: r, game: g, sims: []*Sim{s}, due: 1_700_000_000e6, log: s.AppendHead(nil)}
+}
+
+// endingGame is a game that somebody may end.
+func endingGame() Game {
+	g := aimGame()
+	step := g.Step
+	g.Step = func(w *World, in []Input) {
+		for i := range in {
+			if s, ok := Read[say](&in[i]); ok && s.Text == "end" {
+				w.End(fmt.Sprint("ended by ", in[i].Player))
+			}
+		}
+		step(w, in)
+	}
+	return g
 }
 
 // all does the same in all Sims, and fails if they answer differently.
@@ -96,6 +114,9 @@ func (c *troupe) tick() {
 			c.ends = append(c.ends, len(c.log))
 		}
 		s.Advance()
+		if i == 0 {
+			c.facts = append(c.facts, s.Facts()...)
+		}
 	}
 	c.hashes = append(c.hashes, all(c, func(s *Sim) uint64 { return s.World().Hash() }))
 }
@@ -130,7 +151,9 @@ func (c *troupe) act() {
 	if r.IntN(4) == 0 {
 		shown = 0
 	}
-	switch r.IntN(16) {
+	switch r.IntN(17) {
+	case 16:
+		all(c, func(s *Sim) error { return s.Inject(dig{Value: uint8(now), Deep: true}) })
 	case 0:
 		c.each(func(s *Sim) { s.Leave(p) })
 		c.players = slices.Delete(c.players, i, i+1)
@@ -154,8 +177,9 @@ func (c *troupe) act() {
 		v := []Value{UintValue(U8, r.Uint64N(5)), UintValue(Bool, r.Uint64N(2))}
 		all(c, func(s *Sim) Reason { return s.ActShown(p, tick, shown, s.Schema().ActionNamed("dig"), v, 0) })
 	case 9:
+		text := []string{"n", "end"}[r.IntN(2)]
 		all(c, func(s *Sim) Reason {
-			return s.ActShown(p, tick, shown, s.Schema().ActionNamed("say"), []Value{TextValue("n")}, 0)
+			return s.ActShown(p, tick, shown, s.Schema().ActionNamed("say"), []Value{TextValue(text)}, 0)
 		})
 	case 10, 11:
 		v := sowing(r.Float64()*6, TempEntity+r.Uint64N(9))

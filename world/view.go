@@ -108,6 +108,7 @@ type View struct {
 	plain   bool // all that changes is told: the configuration leaves nothing out
 	entries entries
 	flight  flight
+	rule    *rule // nil: all that is in range is in sight
 
 	wrong     bool   // the player's own entity is to be corrected
 	refused   uint64 // the newest tick of which something was refused
@@ -152,7 +153,7 @@ func (s *Sim) NewView(p PlayerID, c ViewConfig) *View {
 	if c.BytesPerTick == 0 {
 		c.BytesPerTick = 4096
 	}
-	v := &View{sim: s, place: len(s.views), player: p, config: c, own: -1, perKind: make([]int, len(s.schema.Kinds))}
+	v := &View{sim: s, place: len(s.views), player: p, config: c, rule: s.ruleFor(p, &c), own: -1, perKind: make([]int, len(s.schema.Kinds))}
 	v.plain = c.isPlain()
 	v.limit = math.Inf(1)
 	if c.Radius >= 0 {
@@ -268,7 +269,7 @@ const moves = 1<<FieldX | 1<<FieldY | 1<<FieldAngle | 1<<FieldNorm
 func (v *View) Seen() iter.Seq[Change] {
 	return func(yield func(Change) bool) {
 		for _, x := range v.entries.list {
-			if _, ok := v.known(x.slot); !ok {
+			if _, ok := v.known(x.slot); !ok || v.isStale() {
 				continue
 			}
 			c := v.changeOf(x.slot)

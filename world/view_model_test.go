@@ -17,7 +17,8 @@ type client struct {
 	rand *rand.Rand
 	loss float64
 
-	narrow bool // its path takes a few changes a tick
+	narrow bool               // its path takes a few changes a tick
+	may    func(*Change) bool // whether it may be told; nil: all
 
 	flying []flying
 	has    map[uint16]*copied
@@ -61,6 +62,9 @@ func (c *client) tick(now uint64) int {
 	for c.view.Next() != nil {
 		f := flying{number: c.view.Open(), arrives: now + uint64(c.rand.IntN(6)), lost: c.rand.Float64() < c.loss}
 		for ch := c.view.Next(); ch != nil && len(f.told) < 20; ch = c.view.Next() {
+			if c.may != nil && ch.What != Left && !c.may(ch) {
+				c.t.Fatalf("tick %d: player %d is told of %v", now, c.view.Player(), ch.ID)
+			}
 			x := told{ch.What, ch.Entity, ch.ID, ch.Kind, map[int]Value{}}
 			for i := range Fields(ch.Mask) {
 				x.values[i] = ch.Value(i)

@@ -7,7 +7,7 @@ import "slices"
 // the next call of Next. Left comes first, then changes by urgency. When the bytes are used
 // up, the player's own entity is still told.
 func (v *View) Next() *Change {
-	if v.flight.full() {
+	if v.flight.full() || v.isStale() {
 		return nil
 	}
 	if v.budget <= 0 {

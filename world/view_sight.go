@@ -30,6 +30,9 @@ func (v *View) Update() {
 	v.urgent = v.urgent[:0]
 	v.refill()
 	v.look()
+	if v.rule != nil && v.rule.asked != p.now { // the view is newer than the last Advance
+		v.judge()
+	}
 	if v.config.CorrectTicks > 0 && v.own >= 0 {
 		v.setRight()
 	}
@@ -130,6 +133,10 @@ func (v *View) review() {
 	for _, x := range v.entries.list {
 		s, e := &slots[x.slot], &all[x.at]
 		if uint32(s.born) != e.born {
+			v.depart(x)
+			continue
+		}
+		if v.rule != nil && !v.rule.allows(x.slot) {
 			v.depart(x)
 			continue
 		}
@@ -234,6 +241,8 @@ func (v *View) discover() {
 	p := &v.sim.public
 	v.near = v.near[:0]
 	switch {
+	case v.rule != nil:
+		v.noticeAllowed()
 	case v.config.Radius >= 0:
 		if v.own >= 0 {
 			v.notice(uint32(v.own), 0)

@@ -38,6 +38,15 @@ type Game struct {
 	// Hitboxes are the outlines of sprites, by number. Sprites beyond the list have none.
 	Hitboxes []Hitbox
 
+	// Sees reports whether a player may see an entity that is in range: for teams, fog and hidden hands. nil means yes. Viewer 0 stands
+	// for all spectators. A player always sees its own entity (see Own), and Sees is not asked. An entity that it may not see any more
+	// leaves its sight, as if it had gone out of range, and comes back with all its values.
+	//
+	// Sees is called at the end of each tick, for each viewer and each entity in range of it. It must change nothing, and depend on
+	// nothing but w and its arguments. A panic in it ends the room, as one of Step does. A field of type ID is told as a number to
+	// everybody who sees the entity that has it, also if the number is that of a hidden entity.
+	Sees func(w *World, viewer PlayerID, e ID) bool
+
 	// May reports whether a player may steer an entity other than its own (see Own). nil
 	// means no.
 	May func(w *World, p PlayerID, id ID) bool
@@ -58,6 +67,7 @@ type World struct {
 	tables  []*table
 	players players
 	terrain terrain
+	ending  ending
 
 	// What follows from it.
 	where lookup[ID] // kind<<16 | row, by ID

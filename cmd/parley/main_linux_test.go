@@ -43,7 +43,7 @@ func TestServeAndHangUp(t *testing.T) {
 	for _, nohup := range []bool{false, true} {
 		dir := t.TempDir()
 		ready := filepath.Join(dir, "ready.json")
-		args := []string{binary, "serve", "--replica", "127.0.0.1:0", "--stamp", "off", "--relay", "off", "--duplex", "off", "--realm", "off", "--web", "off", "--ready-file", ready}
+		args := []string{binary, "serve", "--replica", "127.0.0.1:0", "--stamp", "off", "--relay", "off", "--duplex", "off", "--realm", "off", "--web", "off", "--play", "off", "--data", filepath.Join(dir, "data"), "--ready-file", ready}
 		if nohup {
 			args = append([]string{"nohup"}, args...)
 		}

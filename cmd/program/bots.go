@@ -253,13 +253,7 @@ func (f *botsFlags) tickets() (func(name string) ([]byte, error), error) {
 }
 
 // arenaSchema is what the arena can tell.
-func arenaSchema() (*world.Schema, error) {
-	sim, err := world.New(arena.Game(), world.Config{})
-	if err != nil {
-		return nil, err
-	}
-	return sim.Schema(), nil
-}
+func arenaSchema() (*world.Schema, error) { return arena.Game().Schema() }
 
 func (f *botsFlags) print(w io.Writer, list []player.Result) error {
 	if f.asJSON {

@@ -23,6 +23,7 @@ func botsInTime(args string) (got result) {
 }
 
 func TestBotsReportInJSON(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	_, _, ready := serveArena(t)
 	got := botsInTime("--json --realm-plain -n 5 --ready-file " + ready)
 	var list []player.Result
@@ -40,6 +41,7 @@ func TestBotsReportInJSON(t *testing.T) {
 }
 
 func TestBotsReportInATable(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	_, _, ready := serveArena(t)
 	got := botsInTime("--mix relay=2 --ready-file " + ready)
 	if got.status != exitOK || !strings.Contains(got.out, "p99") || !strings.Contains(got.out, "relay") || strings.Contains(got.out, "stamp") {
@@ -90,6 +92,7 @@ func TestTheTableOfAbsences(t *testing.T) {
 
 // The bots of a server that is starting wait for its file.
 func TestBotsWaitForTheServer(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	_, _, ready := serveArena(t)
 	text, err := os.ReadFile(ready)
 	if err != nil {

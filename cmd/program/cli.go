@@ -16,6 +16,7 @@ const (
 	exitOK     = 0
 	exitFailed = 1 // a bad packet, or input or output that failed
 	exitUsage  = 2 // the command line is wrong
+	exitNobody = 3 // there is no such room, player or ban, or nobody for a match
 
 	exitInterrupted = 130 // at a question; shells say so of a program that Ctrl-C ended
 )
@@ -37,6 +38,8 @@ var errReported = errors.New("reported")
 
 // A failure is an error that is not the fault of the command line.
 type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
 
 func run(args []string, s Streams, codecs []Codec) int {
 	out := &output{w: s.Out}
@@ -62,6 +65,9 @@ func run(args []string, s Streams, codecs []Codec) int {
 	}
 	if failed := (failure{}); errors.As(err, &failed) {
 		say(s.Err, "parley: "+sentence(failed)+"\n")
+		if errors.As(err, new(errNothing)) {
+			return exitNobody
+		}
 		return exitFailed
 	}
 	if _, _, unknown := root.Find(args); unknown != nil {
@@ -101,7 +107,8 @@ func newRoot(codecs []Codec) *cobra.Command {
 	})
 	root.SetHelpCommand(newHelp())
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", fmt.Sprintf("Flags.FlagUsagesWrapped %d", helpColumns)))
-	root.AddCommand(newAccount(), newCompletion(), newDecode(codecs), newEncode(codecs), newImpair(), newServe(), newJoin(), newBots(), newReplay(), newTicket(), newVersion())
+	root.AddCommand(newAccount(), newCompletion(), newDecode(codecs), newEncode(codecs), newImpair(), newServe(), newJoin(), newBots(), newReplay(), newSchema(), newTicket(), newVersion(),
+		newRooms(), newPlayers(), newKick(), newBan(), newSay(), newMatch())
 	completeNoFiles(root)
 	return root
 }

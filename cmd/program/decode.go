@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +13,9 @@ import (
 )
 
 func newDecode(codecs []Codec) *cobra.Command {
-	return newConvert(&cobra.Command{
+	var withNames bool
+	game := sync.OnceValues(arenaSchema) // a packet a line, and one game
+	cmd := newConvert(&cobra.Command{
 		Use:   "decode --dialect NAME --from client|server [--channel NAME] [HEX...]",
 		Short: "Decode packets: hex in, one line of JSON out for each",
 		Long: `Decode reads packets in hex and prints each as one line of JSON.
@@ -25,17 +28,32 @@ Without arguments, decode reads standard input, one packet a line, and prints
 one line for each. For a bad packet that line is {"error": "..."}, and the exit
 status is still 0. An empty line is a packet of no bytes.
 
+With --names a packet that says something of the game also has a member "game":
+a list of entities and actions with the names of kinds, fields and parameters,
+as "parley schema" shows them.
+
 Hex has two digits a byte, in upper or lower case. A leading 0x, and spaces or
 tabs between bytes, are allowed.
 
 ` + dialectsSentence(codecs),
 		Example: `  parley decode --dialect replica --from server 0301ff "03 01 ff"
   parley decode --dialect duplex --channel feed --from client < packets.hex`,
-	}, codecs, route.decode)
+	}, codecs, func(r route, text []byte) ([]byte, error) {
+		if !withNames {
+			return r.decode(text, nil)
+		}
+		s, err := game()
+		if err != nil {
+			return nil, err
+		}
+		return r.decode(text, newNames(s))
+	})
+	cmd.Flags().BoolVar(&withNames, "names", false, "add the entities and actions of the game, with the names of their fields")
+	return cmd
 }
 
-// decode turns the hex of one packet into one line of JSON.
-func (r route) decode(text []byte) ([]byte, error) {
+// decode turns the hex of one packet into one line of JSON, with what it says of the game unless n is nil.
+func (r route) decode(text []byte, n *names) ([]byte, error) {
 	b, err := parseHex(text)
 	if err != nil {
 		return nil, err
@@ -43,6 +61,11 @@ func (r route) decode(text []byte) ([]byte, error) {
 	packet, err := r.codec.Decode(r.from, r.channel, b)
 	if err != nil {
 		return nil, err
+	}
+	if shown, ok := packet.(object); ok && n != nil {
+		if game := n.of(r, b); len(game) > 0 {
+			packet = append(shown, member{"game", game})
+		}
 	}
 	return marshalLine(packet)
 }

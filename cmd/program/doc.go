@@ -15,6 +15,8 @@
 //	               and file to flags), serve_ready.go (the ready file), profile.go (profiles of realm)
 //	join.go        a player at the terminal; join_map.go: its map
 //	bots.go        many players, and their measurements
+//	rooms.go       the rooms of a running server, and players.go, kick.go, ban.go, say.go and match.go: what an operator does,
+//	               over the operator's API (remote.go)
 //	replay.go      runs a recording of the arena again and compares
 //	impair.go      a simulated bad network
 //	ticket.go      makes and checks tickets of relay rooms
@@ -33,6 +35,7 @@
 //	0    done
 //	1    a bad packet among the arguments, failed input or output, a server that is unreachable or went away
 //	2    a usage mistake: one sentence on standard error says what to do
+//	3    there is no such room, player or ban, or nobody was found for a match
 //	130  interrupted while it asked for a password
 //
 // # Adding a dialect

@@ -41,6 +41,7 @@ type joinFlags struct {
 	room           string
 	noResume       bool
 	tickRate       int
+	match          matchFlags
 }
 
 func newJoin() *cobra.Command {
@@ -63,14 +64,20 @@ It reads commands, one a line, and prints what happens:
 
 Without an address, it joins the server on this machine at the dialect's usual
 port. If the connection is lost, it comes back by itself as the same player, as
-long as the server holds the place.`,
+long as the server holds the place.
+
+With --match it finds others who want to play the same mode. Two who say so in
+two terminals meet in a room of their own.`,
 		Example: `  parley join replica
   parley join duplex 127.0.0.1:7004 --room duel --name ada
   parley join realm game.example:9999 --name ada
+  parley join --match duel --name ada
+  parley join duplex --match race --players 4 --play http://game.example:8000
   parley join relay --ticket $(parley ticket make --key-file server.key)
   echo map | parley join relay`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case len(args) == 0 && f.match.wanted(cmd):
 			case len(args) == 0 || len(args) > 2:
 				return fmt.Errorf("%q takes a dialect (%s) and, if you like, an address", cmd.CommandPath(), sentenceList(player.Dialects, "or"))
 			case !player.IsDialect(args[0]):
@@ -91,13 +98,20 @@ long as the server holds the place.`,
 	flags.BoolVar(&f.passwords.stdin, "password-stdin", false, "realm: read the password from the first line of standard input")
 	flags.StringVar(&f.ticket, "ticket", "", "replica, relay and duplex: a ticket in hex, as parley ticket make prints it; it can be used once")
 	flags.IntVar(&f.tickRate, "tick-rate", defaultTickRate, "ticks a second of the server")
+	f.match.register(cmd)
 	return cmd
 }
 
 func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 { // a match, for which any dialect that takes tickets will do
+		args = []string{"replica"}
+	}
 	dialect, addr := args[0], "127.0.0.1:"+standardPorts[args[0]]
 	if len(args) == 2 {
 		addr = args[1]
+	}
+	if err := f.match.check(cmd, f, dialect); err != nil {
+		return err
 	}
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return fmt.Errorf("%q is not an address; write host:port, such as 127.0.0.1:%s", addr, standardPorts[dialect])
@@ -113,7 +127,10 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.checkRoom(dialect); err != nil {
+	if !f.match.wanted(cmd) {
+		err = f.checkRoom(dialect)
+	}
+	if err != nil {
 		return err
 	}
 	schema, err := arenaSchema()
@@ -128,10 +145,23 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	stopped, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	name := f.name
+	if f.match.wanted(cmd) {
+		at := ""
+		if at, ticket, err = f.match.find(stopped, cmd, name, dialect); err != nil {
+			if stopped.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		if name = ""; len(args) < 2 { // the ticket has it
+			addr = at
+		}
+	}
 	seat := &joinSeat{joining: true, out: cmd.OutOrStdout(), schema: schema, over: make(chan struct{}), news: make(chan struct{}, 1)}
 	dialing, cancel := context.WithTimeout(stopped, joinPatience)
 	seat.player, err = player.Join(dialing, dialect, addr, player.Config{
-		Schema: schema, Name: f.name, Password: f.password, Fingerprint: f.fingerprint, Plain: f.plain, TickRate: cmp.Or(profile.tickRate, f.tickRate),
+		Schema: schema, Name: name, Password: f.password, Fingerprint: f.fingerprint, Plain: f.plain, TickRate: cmp.Or(profile.tickRate, f.tickRate),
 		RealmConfig: profile.fields, FirstType: profile.firstType, Pace: profile.walksByTicks, Land: true, Ticket: ticket, Notice: seat.notice,
 		Room: f.room, Resume: player.Resume{On: !f.noResume},
 	})

@@ -67,6 +67,7 @@ func (w *rope) cut() {
 
 // Who plays at a terminal and loses the connection is told so, and plays on as the same player.
 func TestJoinComesBack(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for _, dialect := range []string{"duplex", "realm"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel() // it waits for most of its time

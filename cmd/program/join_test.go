@@ -181,6 +181,7 @@ func (u *terminalUser) quits() {
 }
 
 func TestJoinOverEachDialect(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	s, addrs, _ := serveArena(t)
 	for _, dialect := range []string{"replica", "relay", "duplex", "realm"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -229,6 +230,7 @@ func TestJoinOverEachDialect(t *testing.T) {
 // "--realm-profile miko adds the config extension (player speed f32, ball cooldown u16, ball speed f32, ball
 // lifespan u16), entity types 0 player and 1 ball": by the byte, and as a player and bots see it.
 func TestTheProfileMiko(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	miko, err := realmProfileOf("miko")
 	if err != nil {
 		t.Fatal(err)

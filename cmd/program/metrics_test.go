@@ -93,10 +93,11 @@ func enter(t *testing.T, dialect, addr string, config func() player.Config) *pla
 // Players with names that are meant to be read as something else join over several dialects, play and chat. The series of
 // /metrics are the same as before, and no label has a player's name, address or text.
 func TestNoPlayerIsInALabel(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	patient.Test(t)
 	key := relay.TicketKey("sixteen bytes and more")
 	s, addrs, _ := serveArena(t, func(c *front.Config) { c.TicketKey, c.DataDir = key, t.TempDir() })
-	f := serveFlags{web: "127.0.0.1:0"}
+	f := serveFlags{web: "127.0.0.1:0", data: t.TempDir()}
 	page, err := f.page(s)
 	if err != nil {
 		t.Fatal(err)

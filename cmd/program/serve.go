@@ -42,6 +42,7 @@ type serveFlags struct {
 	recordOver                                           bool
 	ticketKey                                            string
 	logLevel                                             string
+	play                                                 playFlags
 }
 
 func newServe() *cobra.Command {
@@ -84,9 +85,10 @@ variable PARLEY_… that names no flag is ignored, with a warning.`,
 	flags.StringVar(&f.duplex, "duplex", ":7004", "where duplex listens (TCP and UDP)")
 	flags.StringVar(&f.realm, "realm", ":9999", "where realm listens (TCP)")
 	flags.StringVar(&f.realmTime, "realm-time", ":9998", "where realm's time server listens (UDP)")
-	flags.StringVar(&f.web, "web", "127.0.0.1:8080", "where the status page and /metrics are served (TCP)")
-	flags.StringVar(&f.webHosts, "web-hosts", "", "host names under which browsers may open the status page, as a.example,b.example")
-	flags.StringVar(&f.data, "data", defaultData, "the folder of rooms, accounts, used tickets and realm's certificate")
+	flags.StringVar(&f.web, "web", "127.0.0.1:8080", "where the status page, /metrics and the operator's API are served (TCP)")
+	flags.StringVar(&f.webHosts, "web-hosts", "", "host names under which the status page and the API may be asked for, as a.example,b.example")
+	f.play.register(cmd)
+	flags.StringVar(&f.data, "data", defaultData, "the folder of rooms, accounts, bans, used tickets, realm's certificate and the operator's token")
 	flags.StringVar(&f.postgres, "postgres", "", "keep accounts in this PostgreSQL database instead: a URL, or key=value pairs")
 	flags.StringVar(&f.relayLobby, "relay-lobby", "open", "open: relay's clients play in the world; connector: they play their own game through the server")
 	flags.BoolVar(&f.relayUnproven, "relay-unproven", false, "relay lets in addresses that may be forged; for trusted networks only")
@@ -149,11 +151,21 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 		server.Close()
 		return advise(err)
 	}
+	play, err := f.play.listen(server, f.game(config), config)
+	if err != nil {
+		closePages(page)
+		server.Close()
+		return advise(err)
+	}
 	addrs := server.Addrs()
+	if play != nil {
+		addrs = append(addrs, front.Addr{Name: "play", Addr: play.Addr()})
+	}
 	if page != nil {
 		addrs = append(addrs, front.Addr{Name: "web", Addr: page.Addr()})
 	}
 	if err := f.ready(addrs); err != nil {
+		closePages(page, play)
 		server.Close()
 		return err
 	}
@@ -167,15 +179,22 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	case <-server.Done():
 	}
 	f.unready()
-	if page != nil {
-		late, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		page.Close(late)
-	}
+	closePages(page, play)
 	if err := server.Close(); err != nil {
 		return failure{err}
 	}
 	return nil
+}
+
+// closePages ends the pages that there are. Who waits for an answer has a second.
+func closePages(list ...*web.Page) {
+	late, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	for _, p := range list {
+		if p != nil {
+			p.Close(late)
+		}
+	}
 }
 
 // stopSignals are what ends the server in good order. A terminal that closes hangs up; with nohup
@@ -229,7 +248,7 @@ func advise(err error) error {
 	return err
 }
 
-// page serves the status page, unless it is off.
+// page serves the status page and the operator's API, unless they are off.
 func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 	if f.web == front.Off {
 		return nil, nil
@@ -250,6 +269,9 @@ func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 		c.Hosts = append(c.Hosts, strings.TrimSpace(host))
 	}
 	c.Log = s.Log()
+	if err := f.operate(&c, s); err != nil {
+		return nil, err
+	}
 	page, err := web.Listen(f.web, c)
 	if wrong := (*net.AddrError)(nil); errors.As(err, &wrong) {
 		err = fmt.Errorf("--web: %s: %s; write host:port, such as 127.0.0.1:8080, or off", wrong.Addr, wrong.Err)

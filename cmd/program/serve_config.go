@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strings"
 	"time"
 
 	front "parley"
@@ -61,7 +62,8 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 		if f.tickRate != defaultTickRate && f.tickRate != profile.tickRate {
 			return c, done, fmt.Errorf("--tick-rate is %[3]d, and --realm-profile %[1]s has %[2]d ticks a second; leave out --tick-rate", f.realmProfile, profile.tickRate, f.tickRate)
 		}
-		c.TickRate = profile.tickRate
+		f.tickRate = profile.tickRate
+		c.TickRate = f.tickRate
 	}
 	if f.ticketKey != "" {
 		if c.TicketKey, err = readTicketKey(f.ticketKey); err != nil {
@@ -98,16 +100,18 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 func (f *serveFlags) check() error {
 	playable := false
 	for _, a := range []struct{ flag, addr string }{
-		{"replica", f.replica}, {"stamp", f.stamp}, {"relay", f.relay}, {"duplex", f.duplex}, {"realm", f.realm}, {"realm-time", f.realmTime}, {"web", f.web},
+		{"replica", f.replica}, {"stamp", f.stamp}, {"relay", f.relay}, {"duplex", f.duplex}, {"realm", f.realm}, {"realm-time", f.realmTime}, {"web", f.web}, {"play", f.play.addr},
 	} {
 		if a.addr == "" { // for a page that would be any port of any address
 			return fmt.Errorf("--%s is empty; give an address, host:port, or off", a.flag)
 		}
-		playable = playable || a.addr != front.Off && a.flag != "realm-time" && a.flag != "web"
+		playable = playable || a.addr != front.Off && a.flag != "realm-time" && a.flag != "web" && a.flag != "play"
 	}
 	switch {
 	case !playable:
 		return fmt.Errorf("all five dialects are off, so there is nothing to serve; give one an address")
+	case f.web == f.play.addr && f.web != front.Off && !strings.HasSuffix(f.web, ":0"):
+		return fmt.Errorf("--web and --play are both %s; give each a port of its own, or turn one off", f.web)
 	case f.tickRate < 1 || f.tickRate > 1000:
 		return fmt.Errorf("--tick-rate must be 1 to 1000, not %d", f.tickRate)
 	case f.maxPlayers < 1 || f.maxPlayers > world.MaxPlayers:
@@ -127,7 +131,7 @@ func (f *serveFlags) check() error {
 	case math.IsNaN(f.sight) || math.IsInf(f.sight, 0):
 		return fmt.Errorf("--sight must be a number of cells, or below 0 for everything, not %v", f.sight)
 	}
-	return nil
+	return f.play.check()
 }
 
 func randomSeed() uint64 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	front "parley"
+	"parley/web"
 )
 
 // ready writes where everything is, all at once: whoever waits for the file finds it whole.
@@ -43,7 +44,7 @@ func (f *serveFlags) unready() {
 // place is a folder that the operator should know of.
 type place struct{ what, where string }
 
-// places says where rooms and accounts are kept, as far as there are any.
+// places says where rooms, accounts and the token of the API are kept, as far as there are any.
 func (f *serveFlags) places() (list []place) {
 	data := f.data
 	if dir, err := filepath.Abs(f.data); err == nil {
@@ -58,6 +59,9 @@ func (f *serveFlags) places() (list []place) {
 		list = append(list, place{"accounts", "PostgreSQL"}) // its address may have a password in it
 	default:
 		list = append(list, place{"accounts", data})
+	}
+	if f.web != front.Off {
+		list = append(list, place{"API's token", filepath.Join(data, web.TokenFile)})
 	}
 	return list
 }
@@ -89,7 +93,7 @@ func startTable(addrs []front.Addr, seed uint64, places []place) string {
 	fmt.Fprintf(&b, "parley serves the arena (seed %d)\n\n", seed)
 	for _, a := range addrs {
 		where := a.Addr.String()
-		if a.Name == "web" {
+		if a.Name == "web" || a.Name == "play" {
 			where = "http://" + where + "/"
 		}
 		fmt.Fprintf(&b, "  %-12s %s\n", a.Name, where)

@@ -168,7 +168,7 @@ func TestStrayVariablesAreNamed(t *testing.T) {
 func TestServerConfig(t *testing.T) {
 	base := serveFlags{
 		relayLobby: "open", realmProfile: "plain", keep: "off", mainAccounts: "on", data: t.TempDir(), tickRate: 20, maxPlayers: 10, maxRooms: 5, perAddress: 256,
-		replica: front.Off, stamp: front.Off, relay: front.Off, duplex: front.Off, realm: ":1", realmTime: ":2", web: front.Off,
+		replica: front.Off, stamp: front.Off, relay: front.Off, duplex: front.Off, realm: ":1", realmTime: ":2", web: front.Off, play: playFlags{addr: front.Off},
 	}
 	c, done, err := base.serverConfig(t.Context(), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -206,6 +206,9 @@ func TestServerConfig(t *testing.T) {
 		"--record":           func(f *serveFlags) { f.record = filepath.Join(t.TempDir(), "no", "file") },
 		"--postgres":         func(f *serveFlags) { f.postgres = "nonsense" },
 		"--web is empty":     func(f *serveFlags) { f.web = "" },
+		"--web and --play":   func(f *serveFlags) { f.web, f.play.addr = ":80", ":80" },
+		"--play is empty":    func(f *serveFlags) { f.play.addr = "" },
+		"--play-origins":     func(f *serveFlags) { f.play.origins = "game.example" },
 		"--realm is empty":   func(f *serveFlags) { f.realm = "" },
 		"dialects are off":   func(f *serveFlags) { f.realm, f.web = front.Off, ":80" },
 		"--hold":             func(f *serveFlags) { f.hold = -1 },
@@ -293,10 +296,11 @@ func TestWhereThingsAre(t *testing.T) {
 		f    serveFlags
 		want string
 	}{
-		{serveFlags{realm: ":1", keep: "off", data: "/var/data"}, "[{accounts /var/data}]"},
-		{serveFlags{realm: ":1", keep: "off", data: "/var/data", postgres: "postgres://me:secret@db/x"}, "[{accounts PostgreSQL}]"},
-		{serveFlags{realm: front.Off, keep: "off", data: "/var/data"}, "[]"},
-		{serveFlags{realm: ":1", keep: "tick", data: "/var/data"}, "[{rooms /var/data/rooms} {accounts /var/data}]"},
+		{serveFlags{web: front.Off, realm: ":1", keep: "off", data: "/var/data"}, "[{accounts /var/data}]"},
+		{serveFlags{web: front.Off, realm: ":1", keep: "off", data: "/var/data", postgres: "postgres://me:secret@db/x"}, "[{accounts PostgreSQL}]"},
+		{serveFlags{web: front.Off, realm: front.Off, keep: "off", data: "/var/data"}, "[]"},
+		{serveFlags{web: front.Off, realm: ":1", keep: "tick", data: "/var/data"}, "[{rooms /var/data/rooms} {accounts /var/data}]"},
+		{serveFlags{web: ":1", realm: front.Off, keep: "off", data: "/var/data"}, "[{API's token /var/data/operator.token}]"},
 	} {
 		if got := fmt.Sprint(tt.f.places()); got != tt.want {
 			t.Errorf("%+v: %q", tt.f, got)
@@ -331,7 +335,7 @@ func TestHelpOfTheGame(t *testing.T) {
 // The page and /metrics tell of every part that counts: the world, each dialect, and accounts.
 func TestThePageTellsOfAllParts(t *testing.T) {
 	s, _, _ := serveArena(t)
-	f := serveFlags{web: "127.0.0.1:0"}
+	f := serveFlags{web: "127.0.0.1:0", data: t.TempDir()}
 	page, err := f.page(s)
 	if err != nil {
 		t.Fatal(err)

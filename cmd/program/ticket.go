@@ -2,18 +2,23 @@ package program
 
 import (
 	"bytes"
+	"cmp"
 	cryptorand "crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"parley/account"
+	"parley/internal/plain"
+	"parley/play/message"
 	"parley/protocol/relay"
 	relaycore "parley/protocol/relay/core"
+	"parley/web"
 )
 
 // ticketKeyBytes is the size of a new key: as long as the hash that it is for.
@@ -56,12 +61,23 @@ func newTicketKey() *cobra.Command {
 func newTicketMake() *cobra.Command {
 	var keyFile, room, name string
 	var valid time.Duration
+	var f remoteFlags
 	cmd := &cobra.Command{
-		Use:     "make",
-		Short:   "Print a new ticket",
-		Example: `  parley ticket make --key-file server.key --room main --name ada --valid 5m`,
-		Args:    noArguments,
+		Use:   "make",
+		Short: "Print a new ticket",
+		Long: `Make prints a ticket in hex. It signs the ticket with the key of --key-file.
+With --server or --token-file it has a running server make the ticket, which
+must have been started with a key.`,
+		Example: `  parley ticket make --key-file server.key --room main --name ada --valid 5m
+  parley ticket make --server http://127.0.0.1:8080 --name ada`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("server") || cmd.Flags().Changed("token-file") {
+				if keyFile != "" {
+					return errors.New("--key-file makes the ticket here, and --server has a server make it; leave out one")
+				}
+				return f.ticket(cmd, web.NewTicket{Room: room, Name: name, TTL: int64(valid.Seconds())})
+			}
 			key, err := readTicketKey(keyFile)
 			if err != nil {
 				return err
@@ -76,14 +92,34 @@ func newTicketMake() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if f.asJSON {
+				return printJSON(cmd.OutOrStdout(), web.Ticket{Ticket: hex.EncodeToString(ticket), Room: cmp.Or(room, message.MainRoom), Expires: time.Now().Add(valid).UTC().Truncate(time.Second)})
+			}
 			fmt.Fprintln(cmd.OutOrStdout(), hex.EncodeToString(ticket))
 			return nil
 		},
 	}
 	addTicketFlags(cmd, &keyFile, &room)
+	f.register(cmd)
 	cmd.Flags().StringVar(&name, "name", "", "the name of the player in the game")
 	cmd.Flags().DurationVar(&valid, "valid", time.Minute, "how long the ticket is valid")
 	return cmd
+}
+
+// ticket has a server make a ticket.
+func (f *remoteFlags) ticket(cmd *cobra.Command, t web.NewTicket) error {
+	if t.TTL < 1 {
+		return errors.New("tickets are valid for whole seconds; give --valid at least 1s")
+	}
+	var made web.Ticket
+	if err := f.call(cmd.Context(), http.MethodPost, "/v1/tickets", t, &made); err != nil {
+		return err
+	}
+	if f.asJSON {
+		return printJSON(cmd.OutOrStdout(), made)
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), plain.Text(made.Ticket))
+	return err
 }
 
 // ticketShown is a ticket as JSON. Error is why it does not let in, if it does not.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/internal/bans"
 	"parley/internal/turns"
 )
 
@@ -63,6 +64,9 @@ type LoopConfig struct {
 	// with the error that Err will return.
 	Ended func(err error)
 
+	// Door, if set, keeps the datagrams of banned addresses from the core, and counts them.
+	Door *bans.Door
+
 	// TurnDatagrams is how many datagrams are handled before the rest of the turn runs.
 	// Default 32.
 	TurnDatagrams int
@@ -107,6 +111,7 @@ type LoopStats struct {
 	Commands    uint64 // commands that were run
 	QueueFull   uint64 // commands that Post refused
 	StuckTimers uint64 // turns delayed because the core kept asking for a past time
+	Banned      uint64 // datagrams of banned addresses, which the core was not given
 }
 
 type loopCounters struct {
@@ -198,5 +203,6 @@ func (l *Loop) Stats() LoopStats {
 		Commands:    l.counts.commands.Load(),
 		QueueFull:   l.counts.queueFull.Load(),
 		StuckTimers: l.counts.stuckTimers.Load(),
+		Banned:      l.config.Door.Turned(),
 	}
 }

@@ -63,14 +63,16 @@ func (l *Loop) turn(in *RecvBatch, woken bool) (Next, time.Time) {
 	}
 }
 
-// handle gives the core as many datagrams as one turn may take.
+// handle gives the core as many datagrams as one turn may take, but none of a banned address.
 func (l *Loop) handle(now time.Time, in *RecvBatch) {
 	for range l.config.TurnDatagrams {
 		m := in.Next()
 		if m == nil {
 			return
 		}
-		l.core.HandleDatagram(now, m.From, m.Data)
+		if !l.config.Door.Shuts(now, m.From.Addr()) {
+			l.core.HandleDatagram(now, m.From, m.Data)
+		}
 	}
 }
 

@@ -102,11 +102,12 @@ type Estimate struct {
 	Rate   int64         // bytes a second that it takes, 0 if nothing has shown it to be narrow
 	Queue  time.Duration // how much of the round trip is waiting
 	Budget int           // bytes of the last tick, Unlimited if it is not narrow
+	RTT    time.Duration // the round trip, smoothed; 0 before one was measured
 }
 
 // Estimate returns what is known.
 func (p *Path) Estimate() Estimate {
-	e := Estimate{Rate: p.rate, Queue: p.queue + p.noise, Budget: Unlimited}
+	e := Estimate{Rate: p.rate, Queue: p.queue + p.noise, Budget: Unlimited, RTT: p.smoothed}
 	if p.mode != wide {
 		e.Budget = int(p.budget)
 	}

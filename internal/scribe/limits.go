@@ -14,6 +14,11 @@ const (
 	// maxStackBytes bounds the stack trace of a panic, which is our own text.
 	maxStackBytes = 16 << 10
 
+	// tailLines is how many of the newest lines are kept to be looked at, and maxLineBytes what is shown of each: half a MiB
+	// together.
+	tailLines    = 256
+	maxLineBytes = 2048
+
 	// At most perKind lines of a kind are written in any span. Without this limit 454 KB of forged datagrams
 	// wrote 22 MB of log.
 	perKind = 10

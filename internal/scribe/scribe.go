@@ -4,13 +4,16 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // Handler is a slog.Handler that never blocks. Handlers made by WithAttrs and WithGroup share its buffer.
 type Handler struct {
 	next  slog.Handler
-	proto string // the dialect that logs the lines
+	proto string      // the dialect that logs the lines
+	attrs []slog.Attr // that all its lines have, for the tail
+	group string      // of the attributes that come, with a dot behind it
 	desk  *desk
 }
 
@@ -24,7 +27,8 @@ type Stats struct {
 
 // desk is where lines wait.
 type desk struct {
-	root slog.Handler
+	root  slog.Handler
+	level atomic.Pointer[slog.Level] // nil: that of root
 
 	mu      sync.Mutex
 	waiting []line        // bounded by maxWaiting: the newest are dropped
@@ -32,10 +36,11 @@ type desk struct {
 	kinds   map[kind]*tally
 	stats   Stats
 	told    uint64 // how many of stats.Dropped were reported
+	tail    tail
 }
 
 type line struct {
-	to     slog.Handler
+	to     *Handler
 	record slog.Record
 }
 
@@ -61,9 +66,29 @@ func New(next slog.Handler) *Handler {
 	return &Handler{next: next, desk: &desk{root: next, kinds: map[kind]*tally{}}}
 }
 
-// Enabled reports whether next wants lines of a level.
+// Enabled reports whether lines of a level are written: as SetLevel says, or else as next does.
 func (h *Handler) Enabled(ctx context.Context, level slog.Level) bool {
+	if set := h.desk.level.Load(); set != nil {
+		return level >= *set
+	}
 	return h.next.Enabled(ctx, level)
+}
+
+// SetLevel has lines of a level and above written from now on, whatever next would choose. It is for all handlers that share the
+// buffer.
+func (h *Handler) SetLevel(level slog.Level) { h.desk.level.Store(&level) }
+
+// Level returns the lowest of slog's levels that is written; above LevelError if none is.
+func (h *Handler) Level() slog.Level {
+	if set := h.desk.level.Load(); set != nil {
+		return *set
+	}
+	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+		if h.next.Enabled(context.Background(), level) {
+			return level
+		}
+	}
+	return slog.LevelError + 1
 }
 
 // Handle puts a line into the buffer.
@@ -85,7 +110,7 @@ func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	}
 	h.desk.mu.Lock()
 	defer h.desk.mu.Unlock()
-	h.desk.put(line{h.next, clean})
+	h.desk.put(line{h, clean})
 	return nil
 }
 
@@ -98,6 +123,7 @@ func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 		if a.Key == "proto" {
 			x.proto = a.Value.String()
 		}
+		x.attrs = append(x.attrs[:len(x.attrs):len(x.attrs)], slog.Attr{Key: h.group + a.Key, Value: plain[i].Value})
 	}
 	x.next = h.next.WithAttrs(plain)
 	return &x
@@ -107,6 +133,9 @@ func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 func (h *Handler) WithGroup(name string) slog.Handler {
 	x := *h
 	x.next = h.next.WithGroup(name)
+	if name != "" {
+		x.group = h.group + name + "."
+	}
 	return &x
 }
 
@@ -176,13 +205,17 @@ func (d *desk) tellLeftOut() {
 			r := slog.NewRecord(time.Now(), k.level, "log lines were left out", 0)
 			r.AddAttrs(slog.String("proto", k.proto), slog.String("line", plainText("", k.message)), slog.Uint64("left_out", t.leftOut))
 			t.leftOut = 0
-			d.put(line{d.root, r})
+			d.put(line{d.scribe(), r})
 		}
 	}
 }
 
+// scribe returns the handler of lines that are the desk's own.
+func (d *desk) scribe() *Handler { return &Handler{next: d.root, desk: d} }
+
 // put adds a line to the buffer. d.mu is held.
 func (d *desk) put(l line) {
+	d.tail.add(l)
 	if len(d.waiting) >= maxWaiting {
 		d.stats.Dropped++
 		return
@@ -202,7 +235,7 @@ func (d *desk) write() {
 			return
 		}
 		if l.to.Enabled(context.Background(), l.record.Level) {
-			l.to.Handle(context.Background(), l.record) // an error could not be logged anyway
+			l.to.next.Handle(context.Background(), l.record) // an error could not be logged anyway
 		}
 	}
 }
@@ -224,7 +257,7 @@ func (d *desk) take() (l line, ok bool) {
 		d.told = d.stats.Dropped
 		r := slog.NewRecord(time.Now(), slog.LevelWarn, "log lines were dropped: nobody read them in time", 0)
 		r.AddAttrs(slog.Uint64("lines", lost))
-		return line{d.root, r}, true
+		return line{d.scribe(), r}, true
 	}
 	close(d.done)
 	d.done = nil

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/bans"
 	"parley/internal/datagram"
 )
 
@@ -47,6 +48,9 @@ type ServerConfig struct {
 	// Lock, if set, guards the core: see datagram.LoopConfig.
 	Lock sync.Locker
 
+	// Door, if set, keeps out the banned: see datagram.LoopConfig.
+	Door *bans.Door
+
 	// Flush, if set, is called when the server is closed. It waits for the last lines of the log.
 	Flush func()
 
@@ -69,7 +73,7 @@ type Server struct {
 func Serve(carrier datagram.Carrier, core Core, c ServerConfig) *Server {
 	s := &Server{cfg: c, core: core, empty: make(chan struct{})}
 	s.loop = datagram.StartLoop(carrier, core, datagram.LoopConfig{
-		AfterTurn: s.afterTurn, Lock: c.Lock, Calm: c.Quiet, Ended: s.ended, Commands: c.Commands,
+		AfterTurn: s.afterTurn, Lock: c.Lock, Calm: c.Quiet, Ended: s.ended, Door: c.Door, Commands: c.Commands,
 	})
 	return s
 }

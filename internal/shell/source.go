@@ -20,6 +20,14 @@ func Rand() *rand.Rand {
 	return rand.New(rand.NewChaCha8(seed))
 }
 
+// Number returns the number of a connection for a line of the log, as conn. A line about a connection without a number has none.
+func Number(n uint32) slog.Attr {
+	if n == 0 {
+		return slog.Attr{} // which handlers leave out
+	}
+	return slog.Uint64("conn", uint64(n))
+}
+
 // Log returns the logger of a server or a client: each line has the dialect and the address. If l is nil, nothing is logged.
 func Log(l *slog.Logger, name, side string, addr netip.AddrPort) *slog.Logger {
 	if l == nil {

@@ -282,7 +282,11 @@ func (c *Conn) tell(now time.Time, h Handler) {
 
 // offer offers the core the bytes that were not taken yet.
 func (c *Conn) offer(now time.Time) {
-	if !c.over {
+	switch {
+	case c.over:
+	case c.hub.door.Shuts(now, c.peer.Addr()):
+		c.in = nil // it is not cut off, so that it can still be told why
+	default:
 		c.in = c.in[c.core.Received(now, c.in):]
 	}
 	if len(c.in) > 0 && !c.over {

@@ -47,6 +47,7 @@ type Flow struct {
 	ticks  int           // since
 	probed int           // ticks since something was written
 	least  time.Duration // the least round trip, as the system knows it
+	rtt    time.Duration // the round trip, smoothed, as the system knows it
 	waits  bool          // what was found then had waited
 	late   bool          // what was found then had waited for long
 	loaded bool          // the stream holds much more than its narrow path does
@@ -170,7 +171,7 @@ func (f *Flow) Look(at time.Duration, a Arrivals) {
 	if a.Least > 0 && (f.least == 0 || a.Least < f.least) {
 		f.path.Acked(at, a.Least, 0) // of a packet as short as any
 	}
-	f.least = a.Least
+	f.least, f.rtt = a.Least, a.RTT
 	beside := 0
 	if newest.beside > f.arrived {
 		beside, f.arrived = int(newest.beside-f.arrived), newest.beside
@@ -299,7 +300,11 @@ func (f *Flow) Pace(at time.Duration, pending int) Pace {
 }
 
 // Estimate returns what is known of the path.
-func (f *Flow) Estimate() pace.Estimate { return f.path.Estimate() }
+func (f *Flow) Estimate() pace.Estimate {
+	e := f.path.Estimate()
+	e.RTT = f.rtt // what the path was told is longer: see felt
+	return e
+}
 
 // isAlone reports whether the stream carries everything: datagrams do not wait behind what the stream holds.
 func (f *Flow) isAlone() bool { return f.beside == 0 || f.alone > aloneTicks }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/bans"
 	"parley/internal/queue"
 )
 
@@ -24,6 +25,7 @@ type hub struct {
 	porch *admission.Porch[*Conn] // connections that have not entered; nil at a client
 
 	began time.Time
+	door  *bans.Door // nil: nobody is banned
 
 	// Owned by Turn's goroutine.
 	kernel         kernel

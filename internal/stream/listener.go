@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/bans"
 )
 
 // errCut is the error of a connection that has more than maxPending bytes to write.
@@ -31,6 +32,10 @@ type Config struct {
 	// Linger is how long Finish waits for the peer. Default DefaultLinger.
 	Linger time.Duration
 
+	// Door, if set, keeps out the banned. Their connections are closed as soon as they are accepted. What comes over a connection
+	// that was there before its address was banned is dropped.
+	Door *bans.Door
+
 	// Log is told when connections cannot be accepted. Nil means nobody is.
 	Log *slog.Logger
 
@@ -44,6 +49,7 @@ type Stats struct {
 	BadShake   uint64 // closed because their handshake failed or took too long
 	Hasty      uint64 // closed because their host or network began too many handshakes
 	Crowded    uint64 // closed because too many had not entered: from their host, from its network, or in all
+	Banned     uint64 // closed because their address was banned; also the bytes that came over one that was open then, by pieces
 	AcceptErrs uint64 // times that accepting failed and was tried again
 }
 
@@ -79,6 +85,7 @@ func newListener(socket net.Listener, c Config) *Listener {
 	}
 	l := &Listener{config: c, socket: socket}
 	l.init(c.Linger)
+	l.door = c.Door
 	l.porch = admission.NewPorch[*Conn](c.Waiting)
 	if c.TLS != nil {
 		l.handshakes = newHandshakes(c.TLS, c.Waiting.Host >= 0)
@@ -103,7 +110,7 @@ func (l *Listener) Addr() netip.AddrPort {
 // Stats returns the counters as they are now.
 func (l *Listener) Stats() Stats {
 	return Stats{Accepted: l.accepted.Load(), Opened: l.opened.Load(), BadShake: l.badShake.Load(), Hasty: l.hasty.Load(), Crowded: l.crowded.Load(),
-		AcceptErrs: l.acceptErrs.Load()}
+		Banned: l.door.Turned(), AcceptErrs: l.acceptErrs.Load()}
 }
 
 // Stop stops accepting. Connections go on.
@@ -125,7 +132,12 @@ func (l *Listener) accept() {
 		case err == nil:
 			pause = firstPause
 			l.accepted.Add(1)
-			l.begin(socket.(*net.TCPConn))
+			if tcp := socket.(*net.TCPConn); l.turnsAway(tcp) {
+				tcp.SetLinger(0) // so that the system keeps nothing of it
+				tcp.Close()
+			} else {
+				l.begin(tcp)
+			}
 		case errors.Is(err, net.ErrClosed):
 			return
 		default:
@@ -138,6 +150,12 @@ func (l *Listener) accept() {
 			pause = min(2*pause, maxPause)
 		}
 	}
+}
+
+// turnsAway reports whether a connection comes from a banned address.
+func (l *Listener) turnsAway(socket *net.TCPConn) bool {
+	from, ok := socket.RemoteAddr().(*net.TCPAddr) // not of one that is gone already
+	return ok && l.door.Shuts(time.Now(), from.AddrPort().Addr())
 }
 
 // rest waits, and reports false if the listener was closed meanwhile.

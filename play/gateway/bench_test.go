@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -70,7 +71,11 @@ func million(d time.Duration) float64 { return float64(d) / 1e6 }
 
 // benchDesk has players of the hub with no wire behind them: a tick's own cost.
 func benchDesk(b *testing.B) (*Hub, func(tick int)) {
-	h, err := New(Config{Game: benchGame(benchEntities - 5*benchPlayers), World: world.Config{Seed: 7}, TickRate: benchTickRate})
+	return benchDeskOf(b, benchGame(benchEntities-5*benchPlayers))
+}
+
+func benchDeskOf(b *testing.B, g world.Game) (*Hub, func(tick int)) {
+	h, err := New(Config{Game: g, World: world.Config{Seed: 7}, TickRate: benchTickRate})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -100,8 +105,22 @@ func benchDesk(b *testing.B) (*Hub, func(tick int)) {
 
 // A tick of 1,000 entities and 200 players without any wire: inputs, the step, and a view of
 // each. The cpu metrics are the thread's own time.
-func BenchmarkHubTick(b *testing.B) {
-	h, steer := benchDesk(b)
+func BenchmarkHubTick(b *testing.B) { benchmarkHubTick(b, benchGame(benchEntities-5*benchPlayers)) }
+
+// The same with a rule of sight: players see their own team, and of the other what is hurt.
+func BenchmarkHubTickSees(b *testing.B) {
+	g := benchGame(benchEntities - 5*benchPlayers)
+	g.Sees = func(w *world.World, viewer world.PlayerID, e world.ID) bool {
+		if d := world.Get[drifter](w, e); d != nil {
+			return d.Health > 0
+		}
+		return w.Owner(e)%2 == viewer%2
+	}
+	benchmarkHubTick(b, g)
+}
+
+func benchmarkHubTick(b *testing.B, g world.Game) {
+	h, steer := benchDeskOf(b, g)
 	b.ReportAllocs()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -118,6 +137,54 @@ func BenchmarkHubTick(b *testing.B) {
 	}
 	b.ReportMetric(million(percentile(times, .5)), "cpu-p50-ms")
 	b.ReportMetric(million(percentile(times, .99)), "cpu-p99-ms")
+}
+
+// The same with an action of each player twice a second and a line of each every ten seconds, which nobody follows, or one or ten do: what
+// Server.Events costs.
+func BenchmarkHubTickEvents(b *testing.B) {
+	for _, followers := range []int{0, 1, 10} {
+		b.Run(fmt.Sprintf("followers=%d", followers), func(b *testing.B) {
+			h, steer := benchDesk(b)
+			d := h.dialects[0].(*desk)
+			seats := slices.Clone(h.main.deskSeats())
+			var taps []*tap
+			for range followers {
+				taps = append(taps, h.main.offer().tap)
+			}
+			b.ReportAllocs()
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			times := make([]time.Duration, 0, 1<<20)
+			tick, told := 0, 0
+			for b.Loop() {
+				tick++
+				steer(tick)
+				for i, s := range seats {
+					if (tick+i)%10 == 5 {
+						q := request{seat: s, ask: askAct, action: h.Schema().Action(0)}
+						copy(q.params[:], []world.Value{world.UintValue(world.U32, 1), world.UintValue(world.Entity, 0), world.TextValue("x"), world.FloatValue(world.F64, 1)})
+						d.inbox.put(q)
+					}
+					if (tick+i)%200 == 7 {
+						d.inbox.put(request{seat: s, ask: askSay, line: []byte("hello, all of you")})
+					}
+				}
+				begin := threadTime()
+				if err := h.Tick(); err != nil {
+					b.Fatal(err)
+				}
+				times = append(times, threadTime()-begin)
+				for _, t := range taps {
+					for f, _, _ := t.take(); len(f) > 0; f, _, _ = t.take() {
+						told += len(f)
+					}
+				}
+			}
+			b.ReportMetric(million(percentile(times, .5)), "cpu-p50-ms")
+			b.ReportMetric(million(percentile(times, .99)), "cpu-p99-ms")
+			b.ReportMetric(float64(told)/float64(tick), "events/tick")
+		})
+	}
 }
 
 // The views of 200 players on 1,000 entities, of which all move, read to their end.

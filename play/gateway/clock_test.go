@@ -25,6 +25,8 @@ var needsWall = map[string]string{
 	"protocol/relay/core/ticket.go": "a ticket has an hour and a day at which it ends",
 	"play/gateway/spent.go":         "so has a ticket that was used",
 	"play/gateway/kept.go":          "the log of a room has it, read once and moved on by monotonic differences",
+	"operator.go":                   "a ban ends at a time of the wall clock",
+	"play/gateway/over.go":          "a room is known by when it was opened, later than all before it whatever the clock does",
 	"play/keep/archive.go":          "the folder of a room that has ended has the day in its name",
 }
 

@@ -21,6 +21,14 @@
 //	crew.go            each dialect publishes all rooms that have run, on all cores, while all loops are paused
 //	replica.go, …      the stage of a room over a dialect: the view of each player becomes packets, which the loops then send
 //
+// # Life of an event
+//
+//	world              Advance makes the facts of a tick final that can no longer be rewound
+//	tap.go             the hub pours them into the tap of each who follows the room, and lets them out when they are on disk
+//	follow.go          the consumer's goroutine takes them; what happened before comes from the log, which it runs again (play/keep)
+//	over.go            a room that its game has ended: its result, and the main room that begins anew
+//	borrow.go          other ways in and out: a world is lent to be read, actions are injected, lines of chat are edited
+//
 // # Sequencer and stage
 //
 // A room is its log: one entry a tick, in which all inputs have their order. What decides the order is the sequencer: Hub.take,

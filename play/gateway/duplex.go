@@ -85,7 +85,7 @@ func NewDuplex(h *Hub, c DuplexConfig) (*Duplex, error) {
 // newDuplex returns the dialect without a server, and how its server is to be.
 func newDuplex(h *Hub, c DuplexConfig) (*Duplex, duplex.Config) {
 	d := &Duplex{
-		service: newService(h, "duplex", plainSize),
+		service: newService(h, "duplex", "tcp", plainSize),
 		numbers: make(chan int16, spareNumbers), seats: map[*duplex.Conn]*duplexSeat{},
 	}
 	d.refill()
@@ -96,7 +96,7 @@ func newDuplex(h *Hub, c DuplexConfig) (*Duplex, duplex.Config) {
 	}
 	return d, duplex.Config{
 		Schema: schema.Duplex(h.Schema()), MaxPlayers: h.cfg.MaxPlayers, TakeID: d.takeNumber, FreeID: d.freeNumber,
-		Judge: d.judge, Enter: d.mayEnter, WaitingPerAddress: waiting, Log: c.Log,
+		Judge: d.judge, Enter: d.mayEnter, WaitingPerAddress: waiting, Banned: h.cfg.Banned, Log: c.Log,
 	}
 }
 
@@ -182,7 +182,7 @@ func (d *Duplex) seat(c *duplex.Conn) *duplexSeat {
 	s, ok := c.Owner.(*duplexSeat)
 	if !ok {
 		s = &duplexSeat{conn: c}
-		s.dialect, s.own, s.from = d, s, c.MainAddr().Addr()
+		s.connect(d, s, c.MainAddr(), d.hub.number(&c.LogNumber))
 		c.Owner = s
 	}
 	return s
@@ -333,7 +333,12 @@ func (x *duplexStage) publish() {
 	}
 }
 
-func (x *duplexStage) end() { x.scene.Close() }
+func (x *duplexStage) end() {
+	x.scene.Close()
+	if x.scene == x.d.scene { // of the main room, which may have begun anew
+		x.d.room = x.d.hub.main.room()
+	}
+}
 
 // welcome tells a client that has shown a pass how to come back, and of what world it is.
 func (s *duplexSeat) welcome() {

@@ -36,7 +36,9 @@ func (h *Hub) roomFor(s *Seat) (r *Room, err error) {
 		}
 		return r, nil
 	case s.pass != nil:
-		r = h.rooms[s.pass.Room]
+		if r = h.rooms[s.pass.Room]; r != nil && s.pass.match && !r.settings.Match {
+			r = nil // one of that name, but not the one that the ticket was made for
+		}
 	case s.wants != "":
 		r = h.rooms[s.wants]
 	default:
@@ -60,6 +62,7 @@ func (s *Seat) noRoom() Refusal {
 // refuse has somebody told why it is not let in, with the next visit.
 func (h *Hub) refuse(s *Seat, why error) {
 	s.kicked = why
+	h.logRefusal(s, why)
 	h.refused = append(h.refused, s)
 }
 
@@ -69,6 +72,11 @@ func (r *Room) enter(s *Seat, name string) {
 	h := r.hub
 	if s.left {
 		r.giveBack(s)
+		return
+	}
+	if h.isBanned(s) {
+		r.giveBack(s)
+		h.refuse(s, banned(""))
 		return
 	}
 	if r.state == roomEnded || s.considered && s.room != r { // which has the name of the room that its pass was good for
@@ -174,6 +182,9 @@ func (r *Room) settleTicket(v verdict) {
 		if !s.left {
 			r.hub.refuse(s, RefusedRoom)
 		}
+	case r.hub.isBanned(s):
+		r.unseat(s)
+		r.hub.refuse(s, banned(""))
 	case v.err != nil:
 		r.unseat(s)
 		r.hub.refuse(s, v.err)
@@ -185,6 +196,7 @@ func (r *Room) settleTicket(v verdict) {
 // seat makes somebody a player or a spectator.
 func (r *Room) seat(s *Seat, name string) {
 	if s.spectator {
+		r.hub.log.Info("watches", "conn", s.logNumber, "room", r.Name(), "proto", s.dialect.Name(), "peer", s.peer)
 		r.sit(s, 0)
 		return
 	}
@@ -202,11 +214,13 @@ func (r *Room) seat(s *Seat, name string) {
 		r.hub.refuse(s, RefusedFull)
 		return
 	}
-	s.player = &Player{ID: id, Name: name, Dialect: s.dialect.Name(), seat: s, account: s.account}
+	s.player = &Player{ID: id, Name: name, Since: time.Now(), account: s.account}
+	s.player.sits(s)
 	r.players[id] = s.player
 	r.hub.players++
 	r.names[account.NameKey(name)]++
-	r.hub.log.Info("joined", "player", id, "name", name, "room", r.Name(), "proto", s.dialect.Name())
+	r.logPlayer("joined", s.player)
+	r.leaveOthers(s.player)
 	r.sit(s, id)
 }
 
@@ -301,10 +315,11 @@ func (r *Room) comeBack(s *Seat, p *Player) error {
 	r.giveBack(s) // the number of its own entity is the one that it had
 	s.room, s.considered, s.player, s.known = r, false, p, true
 	s.counted = s.from.IsValid() && h.crowd.Enter(s.from)
-	p.seat, p.Dialect = s, s.dialect.Name()
+	p.sits(s)
 	r.sim.Back(p.ID)
 	r.wake()
-	r.hub.log.Info("back", "player", p.ID, "name", p.Name, "room", r.Name(), "proto", p.Dialect)
+	r.logPlayer("back", p)
+	r.leaveOthers(p)
 	r.sit(s, p.ID)
 	return nil
 }

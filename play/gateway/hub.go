@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -56,6 +57,12 @@ type Config struct {
 	// Record, if set, receives the recording of all inputs of the main room.
 	Record io.Writer
 
+	// Banned reports whether an address is banned. Any goroutine may call it, and it must not block. Default: none is.
+	Banned func(now time.Time, from netip.Addr) bool
+
+	// Chat, if set, may change a line of chat or drop it, before it is ordered. The hub calls it, so it must not block.
+	Chat func(ChatLine) (text string, ok bool)
+
 	// Log gets a line for each player that joins or leaves. Default: none.
 	Log *slog.Logger
 }
@@ -99,7 +106,10 @@ type Hub struct {
 	welcomed []*Seat   // and that they are
 	answered []*Seat   // and what their passes are worth
 	sessions map[world.TokenHash]*Room
-	leaving  []*Room // that end with the next visit
+	leaving  []*Room  // that end with the next visit
+	tapped   []*Room  // that somebody follows
+	ended    []*Ended // rooms that their games have ended, the newest last
+	opened   int64    // when the last room was opened, Unix µs
 
 	commands chan func()
 	knock    chan struct{}   // somebody wants to enter
@@ -124,6 +134,7 @@ type Hub struct {
 	epoch    time.Time   // from which ticks are counted
 	players  int         // of all rooms
 
+	conns   atomic.Uint32 // connections so far, of all dialects
 	playing atomic.Uint64 // the goroutine that runs code of the game for the hub itself; 0 if none does
 	over    chan struct{} // closed when the hub does nothing more
 
@@ -155,6 +166,9 @@ func New(c Config) (*Hub, error) {
 		epoch: time.Now(), patience: spinLooks,
 	}
 	h.visits = []func(){h.publish}
+	if h.cfg.Banned == nil {
+		h.cfg.Banned = func(time.Time, netip.Addr) bool { return false }
+	}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
@@ -225,6 +239,14 @@ func (h *Hub) Add(d Dialect) {
 	if r, ok := d.(interface{ refill() }); ok {
 		h.refills = append(h.refills, r.refill)
 	}
+}
+
+// number gives a connection its number in the log, if it has none yet. All dialects share one count.
+func (h *Hub) number(n *uint32) uint32 {
+	if *n == 0 {
+		*n = h.conns.Add(1)
+	}
+	return *n
 }
 
 // rouse has the hub look around soon.

@@ -32,6 +32,7 @@ type Stats struct {
 	Behind        time.Duration // behind the clock after the last tick; 0 if the hub keeps up
 	Shed          uint64        // players who were refused because the hub was behind
 	Crowded       uint64        // players who were refused because their address had too many seats, or took them too fast
+	Banned        uint64        // players who were refused because their address was banned while they came in
 	Numberless    uint64        // players who were refused because no number was free for their entity
 	Gate          GateStats
 	Requests      uint64

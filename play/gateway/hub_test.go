@@ -389,6 +389,33 @@ func TestTheWorldKeepsUpWithTheClock(t *testing.T) {
 	}
 }
 
+// A panic of the rule of sight is one of the game, and ends the room whose tick it was.
+func TestAPanicOfTheRuleIsContained(t *testing.T) {
+	g := pawnGame()
+	g.Sees = func(w *world.World, _ world.PlayerID, _ world.ID) bool {
+		if w.Mode() == "blind" && w.Tick() > 3 {
+			panic("out of sight")
+		}
+		return true
+	}
+	var log bytes.Buffer
+	h, d := newDesk(t, Config{Game: g, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	other := must(h.Open(Settings{Name: "other", Mode: "blind"}))
+	ann := d.sit("ann")
+	for _, name := range []string{"bob", "eve"} {
+		s := d.chair()
+		s.wants = "other"
+		d.inbox.put(request{seat: s, ask: askEnter, name: name})
+	}
+	ticks(t, h, 10)
+	if other.state != roomEnded || h.main.state == roomEnded || ann.player == nil || ann.kicked != nil {
+		t.Errorf("the room is %v, and main %v", other.state, h.main.state)
+	}
+	if !strings.Contains(log.String(), "out of sight") {
+		t.Errorf("the log is %s", log.String())
+	}
+}
+
 func TestAPanicOfStepIsContained(t *testing.T) {
 	g := pawnGame()
 	step := g.Step

@@ -67,7 +67,7 @@ func (h *Hub) loop(ctx context.Context) error {
 
 // wakeAt returns when there is something to do next.
 func (h *Hub) wakeAt() time.Time {
-	next := time.Now().Add(leastTurn)
+	next := h.now.Add(leastTurn) // and not from now: commands that come without end would put it off for ever
 	if h.knocked {
 		next = h.now.Add(leastKnock)
 	}
@@ -86,6 +86,7 @@ func (h *Hub) turn(now time.Time) error {
 	h.now, h.due, h.knocked = now, h.due[:0], false
 	h.watch(now)
 	h.checkKept()
+	h.release()
 	for _, r := range h.awake {
 		if r.quiet() && !now.Before(r.next) {
 			r.due, r.now = r.next, now
@@ -100,6 +101,7 @@ func (h *Hub) turn(now time.Time) error {
 	h.tell()
 	for _, r := range h.ran {
 		h.clock(r)
+		r.lendNext() // one at least after each tick, also in a room that is behind the clock
 	}
 	h.ran = h.ran[:0]
 	h.rest(now)
@@ -113,6 +115,7 @@ func (h *Hub) turn(now time.Time) error {
 // Tick runs one tick of each room: requests, the step, and its results. If the game panics, it returns an error. It is for
 // tests without a clock.
 func (h *Hub) Tick() error {
+	h.release()
 	h.due = append(h.due[:0], h.awake...)
 	h.take(h.due)
 	h.run(h.due)

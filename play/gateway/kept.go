@@ -39,6 +39,7 @@ func (h *Hub) resume() {
 	if h.cfg.Shelf == nil {
 		return
 	}
+	h.recallEnded()
 	for _, name := range h.cfg.Shelf.Rooms() {
 		if err := h.resumeRoom(name); err != nil {
 			h.log.Error("a room is left aside", "room", name, "err", err)
@@ -58,19 +59,26 @@ func (h *Hub) resumeRoom(name string) error {
 			return fmt.Errorf("its settings: %w", err)
 		}
 	}
+	if s.Opened == 0 { // of an earlier version
+		s.Opened = h.stampOpened()
+	}
+	h.opened = max(h.opened, s.Opened)
 	s.Name, s.Seed, s.Mode = name, sim.Config().Seed, sim.Config().Mode
 	r := h.newRoomOf(s, sim)
 	if err := r.keep(); err != nil {
 		return err
 	}
 	if sim.Ended() {
-		r.kept.End(true)
+		e := r.outcome()
+		e.gone, e.kept = r.kept.Gone(), true
+		h.addEnded(e)
+		r.putAside(e)
 		return nil
 	}
 	h.rooms[name] = r
 	r.recall()
 	r.state, r.empty = roomAsleep, time.Now()
-	if !r.isEmpty() {
+	if !r.isEmpty() || !sim.Settled() { // what has happened is not final before some ticks
 		r.wake()
 	}
 	return nil
@@ -88,7 +96,7 @@ func (r *Room) recall() {
 		if !at.Away {
 			r.sim.Away(wp.ID)
 		}
-		p := &Player{ID: wp.ID, Name: wp.Name, since: r.sim.Tick(), tokens: r.sim.Tokens(wp.ID)}
+		p := &Player{ID: wp.ID, Name: wp.Name, Since: time.Now(), since: r.sim.Tick(), tokens: r.sim.Tokens(wp.ID)}
 		p.account = len(p.tokens) == 0
 		for _, t := range p.tokens {
 			r.hub.sessions[t] = r

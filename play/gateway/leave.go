@@ -74,7 +74,7 @@ func (r *Room) goAway(p *Player) {
 	s.counted = false
 	r.sim.Away(p.ID)
 	r.away = append(r.away, p)
-	r.hub.log.Info("away", "player", p.ID, "name", p.Name, "room", r.Name(), "proto", p.Dialect)
+	r.logPlayer("away", p)
 }
 
 // endHolds has those leave who have been away for too long.
@@ -103,5 +103,5 @@ func (r *Room) remove(p *Player) {
 	if r.names[key]--; r.names[key] == 0 {
 		delete(r.names, key)
 	}
-	r.hub.log.Info("left", "player", p.ID, "name", p.Name, "room", r.Name(), "proto", p.Dialect)
+	r.logPlayer("left", p)
 }

@@ -110,6 +110,19 @@ const (
 	// arrives may be overtaken by seconds of others. It is 128 bytes a player.
 	stampWindow = 1024
 
+	// maxTapped is how many events wait for a consumer that does not take them, some 6 MB. With more its iteration ends, and it may go on
+	// from where it was: the tick waits for nobody.
+	maxTapped = 1 << 14
+
+	// maxEnded is how many rooms that their games have ended are remembered, with results of 1 KiB at most.
+	maxEnded = 256
+
+	// maxInjected is how many actions of the world itself wait for a room. A tick takes 32.
+	maxInjected = 256
+
+	// rereads is how often the log of a room is read anew, when files of it were removed that had become too old.
+	rereads = 5
+
 	// shedBehind is how far the hub may be behind, for shedFor, before it lets nobody in. Players in the game
 	// are served, and newcomers are told to come again. A hub that can keep up catches up sooner than that after a stall.
 	shedBehind = time.Second
@@ -173,6 +186,16 @@ const (
 	// in tokens, of which a second brings one.
 	badPasses   = 10
 	badPassCost = 6
+
+	// operatorShare is the share of the places for rooms, one in so many, that rooms of players leave to the operator. Strangers can be
+	// matched with themselves, and stay in their rooms, until there is no place: an operator must still be able to open one.
+	operatorShare = 8
+
+	// ownKeyBytes is the size of the server's own key for tickets: as long as the hash that it is for.
+	ownKeyBytes = 32
+
+	// maxTicketTime bounds how long tickets of the server are valid: used ones are remembered until they expire.
+	maxTicketTime = 30 * 24 * time.Hour
 
 	// maxSpent bounds the spent tickets that are remembered until they expire, some 32 MiB in all. With more no ticket is
 	// taken, as it could be used twice. Only the issuer of tickets can fill it.

@@ -42,15 +42,23 @@ func (r *Room) freeName(name string) string {
 	return free
 }
 
+// isLine reports whether a text may be a line of chat.
+func isLine(text []byte) bool { return len(text) > 0 && len(text) <= maxChat && utf8.Valid(text) }
+
 // say has all read what a player said, if it may.
 func (r *Room) say(s *Seat, text []byte) world.Reason {
 	switch {
-	case len(text) == 0 || len(text) > maxChat || !utf8.Valid(text):
+	case !isLine(text):
 		r.hub.stats.DroppedChat++
 		return world.Malformed
 	case !s.chat.spend(1):
 		r.hub.stats.DroppedChat++
 		return world.TooMany
+	}
+	text, ok := r.edit(s, text)
+	if !ok {
+		r.hub.stats.DroppedChat++
+		return world.Denied
 	}
 	if why := r.sim.Chat(s.player.ID, text); why.Refused() {
 		return why
@@ -86,19 +94,22 @@ func (r *Room) Kick(id world.PlayerID, why string) bool {
 	if p == nil {
 		return false
 	}
-	why = cmp.Or(why, "kicked")
-	r.do(func() {
-		if r.players[id] != p || r.state == roomEnded {
-			return
-		}
-		r.sim.Kick(id, []byte(why))
-		if p.seat == nil {
-			r.remove(p)
-		} else {
-			p.seat.kicked = errors.New(why)
-		}
-	})
+	r.do(func() { r.kick(p, errors.New(cmp.Or(why, "kicked"))) })
 	return true
+}
+
+// kick removes a player who is still there. One with a connection is told why, and leaves with it.
+func (r *Room) kick(p *Player, why error) {
+	if r.players[p.ID] != p || r.state == roomEnded {
+		return
+	}
+	r.sim.Kick(p.ID, []byte(why.Error()))
+	r.logPlayer("kicked", p, "reason", why.Error())
+	if p.seat == nil {
+		r.remove(p)
+	} else {
+		p.seat.kicked = why
+	}
 }
 
 // Players returns the players of the room, in the order of their IDs. Call it in Do.

@@ -21,6 +21,7 @@ type Realm struct {
 	cfg    RealmConfig
 	server *realm.Server
 	codec  *core.Codec
+	typed  []uint64 // by kind: the fields whose type in realm depends on the kind
 
 	mux *core.Mux // while the hub visits
 
@@ -125,14 +126,15 @@ func NewRealm(h *Hub, c RealmConfig) (*Realm, error) {
 // newRealm returns the dialect without a server, and how its server is to be.
 func newRealm(h *Hub, c RealmConfig) (*Realm, realm.Config, error) {
 	s := c.Server
-	game, err := schema.Realm(h.Schema())
-	if err != nil {
-		return nil, s, err
-	}
+	game := schema.Realm(h.Schema(), c.FirstType)
 	game.Config = c.Server.Schema.Config
-	d := &Realm{service: newService(h, "realm", realmSize), cfg: c, codec: core.NewCodec(game)}
+	d := &Realm{service: newService(h, "realm", "tls", realmSize), cfg: c, codec: core.NewCodec(game), typed: schema.RealmTyped(h.Schema())}
 	s.Schema, s.TickRate, s.MaxPlayers, s.OwnChat = game, h.cfg.TickRate, h.cfg.MaxPlayers, true
 	s.TerrainByTurn = true
+	s.Banned = h.cfg.Banned
+	if s.Plain {
+		d.carrier = "tcp"
+	}
 	if s.MaxRollbackTicks = h.main.sim.Config().MaxRollbackTicks; s.MaxRollbackTicks == 0 {
 		s.MaxRollbackTicks = -1
 	}
@@ -160,16 +162,19 @@ func (d *Realm) Shutdown(ctx context.Context) error { return d.server.Shutdown(c
 // SessionEnded removes the player of a session whose account was banned or deleted. It is account.Config.OnEnd.
 func (d *Realm) SessionEnded(s *account.Session, why account.EndReason) {
 	name := d.cfg.Accounts.nameOf(s)
-	code := core.ExitClientKicked
+	code, text := core.ExitClientKicked, errors.New(why.String())
 	if why == account.EndBanned {
-		code = core.ExitClientBanned
+		code, text = core.ExitClientBanned, banned(s.Ban().Reason)
 	}
 	_ = d.server.Do(func() {
 		if c := d.mux.Holder(name); name != "" && c != nil {
-			if s, ok := c.Owner.(*realmSeat); ok && why != account.EndClosed {
-				s.banned = true
+			s, ok := c.Owner.(*realmSeat)
+			if !ok {
+				c.Close(code, text.Error())
+				return
 			}
-			c.Close(code, why.String())
+			s.banned = s.banned || why != account.EndClosed
+			s.sendAway(text, code)
 		}
 	})
 }
@@ -199,7 +204,8 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 			s.leave(true)
 		}
 		s = &realmSeat{conn: c}
-		s.dialect, s.own, s.from, s.account = d, s, c.Peer().Addr(), d.cfg.Accounts != nil
+		s.connect(d, s, c.Peer(), d.hub.number(&c.LogNumber))
+		s.account = d.cfg.Accounts != nil
 		s.name, s.wants = ev.Question.Name, ev.Question.Room
 		c.Owner = s
 		s.enter(s.name)
@@ -354,7 +360,7 @@ func (x *realmStage) comings(m *core.Group) {
 func (x *realmStage) tell(s *realmSeat) {
 	d, r := x.d, x.room
 	if s.kicked != nil {
-		s.conn.Close(core.ExitClientKicked, s.kicked.Error())
+		s.sendAway(s.kicked, exitCode(s.kicked))
 		return
 	}
 	if !s.playing {
@@ -428,12 +434,30 @@ func (s *realmSeat) refuse(why error) {
 	switch {
 	case s.conn.Owner != s:
 	case s.player != nil && s.playing:
-		s.conn.Close(core.ExitClientKicked, why.Error())
+		s.sendAway(why, exitCode(why))
+	case exitCode(why) == core.ExitClientBanned:
+		s.conn.Close(core.ExitClientBanned, why.Error())
 	default:
 		s.conn.Owner = nil
 		s.conn.Refuse(s.dialect.(*Realm).codeOf(why))
 		s.leave(true)
 	}
+}
+
+// sendAway closes the connection of a player. The exit has a code and no words, so a line of chat has the reason.
+func (s *realmSeat) sendAway(why error, code core.ExitCode) {
+	if s.playing {
+		s.conn.Send(&core.Message{Kind: core.KindChatReceive, Tick: s.lastTick(), Text: cutText([]byte(why.Error()), maxChat)})
+	}
+	s.conn.Close(code, why.Error())
+}
+
+// exitCode is the code with which a player is sent away.
+func exitCode(why error) core.ExitCode {
+	if errors.As(why, new(banned)) {
+		return core.ExitClientBanned
+	}
+	return core.ExitClientKicked
 }
 
 // codeOf returns the log-in's answer to a refusal: a room that is not there, or does not list the account, is answered "as for an

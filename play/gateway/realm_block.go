@@ -6,12 +6,17 @@ import (
 	"parley/world"
 )
 
-// block writes an entity as realm has it: the fields of the mask, and with all its type.
+// block writes an entity as realm has it: the fields of the mask, and with all its type. It also has its type if an attribute of the
+// mask could not be read otherwise, as another kind has one of that number and another type.
 func (d *Realm) block(c *world.Change) core.Entity {
-	e := core.Entity{ID: c.Entity}
-	if c.What == world.Entered {
+	e, codec := core.Entity{ID: c.Entity}, d.codec
+	typed := c.Mask&d.typed[c.Kind.Index()] != 0
+	if c.What == world.Entered || typed {
 		e.Has |= core.HasType
 		e.Type = uint16(c.Kind.Number - d.cfg.FirstType)
+	}
+	if typed {
+		codec = codec.Of(e.Type)
 	}
 	d.costs.masked(c)
 	d.attributes = d.attributes[:0]
@@ -38,7 +43,7 @@ func (d *Realm) block(c *world.Change) core.Entity {
 	}
 	if len(d.attributes) > 0 {
 		var err error
-		if d.raw, e.Attributes, err = d.codec.AppendAttributes(d.raw, d.attributes...); err == nil {
+		if d.raw, e.Attributes, err = codec.AppendAttributes(d.raw, d.attributes...); err == nil {
 			e.Has |= core.HasObject
 		}
 	}

@@ -26,7 +26,7 @@ type realmPlayer struct {
 
 func playRealm(t *testing.T, h *Hub, d *Realm, name string) *realmPlayer {
 	t.Helper()
-	config := core.Config{Schema: must(schema.Realm(h.main.sim.Schema())), TickRate: h.cfg.TickRate}
+	config := core.Config{Schema: schema.Realm(h.main.sim.Schema(), 0), TickRate: h.cfg.TickRate}
 	p := &realmPlayer{hub: h, Client: must(realm.Dial(t.Context(), d.Addr().String(), realm.Config{Config: config, Plain: true}))}
 	follow(t, p.Close, p.Events(), func(ev realm.Event) {
 		if ev.Kind == realm.EventMessage {

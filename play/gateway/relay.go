@@ -69,9 +69,9 @@ type RelayConfig struct {
 
 // NewRelay starts to serve the world over relay.
 func NewRelay(h *Hub, c RelayConfig) (*Relay, error) {
-	d := &Relay{service: newService(h, "relay", plainSize), seats: map[*relay.Peer]*relaySeat{}}
+	d := &Relay{service: newService(h, "relay", "udp", plainSize), seats: map[*relay.Peer]*relaySeat{}}
 	config := relay.Config{
-		MaxPeers: 2 * h.cfg.MaxPlayers, Log: c.Log,
+		MaxPeers: 2 * h.cfg.MaxPlayers, Banned: h.cfg.Banned, Log: c.Log,
 		Lobby: relaycore.NewEntryLobby(relaycore.EntryConfig{Unproven: c.Unproven, GameCodes: message.RelaySay + 1}),
 	}
 	server, err := relay.Listen(c.Addr, config, d.handle)
@@ -124,15 +124,16 @@ func (d *Relay) handle(p *relay.Peer, ev relay.Event) {
 
 // judge looks at the pass of a newcomer, and has the hub decide.
 func (d *Relay) judge(n *relaycore.Newcomer, name string) {
-	pass, err := d.hub.gate.Judge(n.Addr().Addr(), n.Pass())
-	if err != nil {
+	s := &relaySeat{newcomer: n}
+	s.connect(d, s, n.Addr(), d.hub.number(&s.logNumber))
+	var err error
+	if s.pass, err = d.hub.gate.Judge(s.from, n.Pass()); err != nil {
+		d.hub.logRefusal(&s.Seat, err)
 		if err != RefusedSilence {
 			n.Refuse(err.Error())
 		}
 		return
 	}
-	s := &relaySeat{newcomer: n}
-	s.dialect, s.own, s.from, s.pass = d, s, n.Addr().Addr(), pass
 	s.enter(name)
 }
 
@@ -144,7 +145,7 @@ func (s *relaySeat) welcome() {
 		s.leave(false)
 		return
 	}
-	s.peer = peer
+	s.peer, peer.LogNumber = peer, s.logNumber
 	d.seats[peer] = s
 	d.buf = s.session().AppendTo(append(d.buf[:0], message.RelaySession), message.Big)
 	d.inbox.sent(peer.SendTagged(relay.Unordered, d.buf, 1))
@@ -204,7 +205,14 @@ func (s *relaySeat) refuse(why error) {
 		s.leave(true)
 		return
 	}
-	s.dialect.(*Relay).say(s, message.ServerName, cutText([]byte(why.Error()), maxChat))
+	d := s.dialect.(*Relay)
+	text := cutText([]byte(why.Error()), maxChat)
+	if _, ok := why.(banned); ok { // nothing that it confirms is heard any more, so that nothing is waited for
+		d.send(s, relay.Unreliable, message.AppendSaid(append(d.buf[:0], message.RelaySaid), message.ServerName, text))
+		s.peer.Remove(relaycore.Close{Reason: relaycore.ReasonClosed, Text: why.Error()})
+		return
+	}
+	d.say(s, message.ServerName, text)
 	s.peer.Close(why.Error())
 }
 
@@ -217,7 +225,12 @@ func (d *Relay) tell(r *Room, s *relaySeat) {
 		return
 	}
 	budget := s.peer.Budget()
+	rtt := s.estimate.RTT
+	if s.looked { // to measure it costs the path a package
+		s.looked, rtt = false, s.peer.RTT()
+	}
 	s.estimate = s.peer.Path()
+	s.estimate.RTT = rtt
 	d.you(r, s)
 	d.entities(r, s, budget)
 	s.upto = r.sim.Tick()

@@ -11,8 +11,8 @@ import (
 
 	"parley/internal/pace"
 	"parley/play/message"
+	"parley/play/schema"
 	"parley/protocol/replica"
-	"parley/protocol/replica/core"
 	"parley/world"
 )
 
@@ -75,7 +75,7 @@ type ReplicaConfig struct {
 // NewReplica starts to serve the world over replica.
 func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 	d := newReplica(h)
-	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, EnterWithin: 10 * time.Second, Log: c.Log}, d.handle)
+	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, EnterWithin: 10 * time.Second, Banned: h.cfg.Banned, Log: c.Log}, d.handle)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 
 // newReplica returns the dialect without a server.
 func newReplica(h *Hub) *Replica {
-	d := &Replica{service: service{hub: h, name: "replica", inbox: inbox{knock: h.knock}}, seats: map[*replica.Conn]*replicaSeat{}, spare: map[uint16][]*replica.Entity{}}
+	d := &Replica{service: service{hub: h, name: "replica", carrier: "udp", inbox: inbox{knock: h.knock}}, seats: map[*replica.Conn]*replicaSeat{}, spare: map[uint16][]*replica.Entity{}}
 	d.urgency = d.matters
 	return d
 }
@@ -125,22 +125,10 @@ func (d *Replica) view() world.ViewConfig {
 	return world.ViewConfig{Radius: d.hub.cfg.Sight, MaxPerKind: 256, BytesPerTick: -1, Reliable: true, SightOnly: true}
 }
 
-// replicaTypes are the types of the world as replica has them.
-var replicaTypes = [...]core.DataType{
-	world.Bool: core.DataUchar, world.U8: core.DataUchar, world.U16: core.DataUshort, world.U32: core.DataUint,
-	world.U64: core.DataUint64, world.I8: core.DataChar, world.I16: core.DataShort, world.I32: core.DataInt,
-	world.I64: core.DataInt64, world.F32: core.DataFloat, world.F64: core.DataDouble, world.Text: core.DataChars,
-	world.Entity: core.DataUshort,
-}
-
 // declare links the kinds of the game.
 func (d *Replica) declare(store *replica.Store) error {
 	for _, k := range d.hub.Schema().Kinds {
-		var variables []core.Variable
-		for _, v := range message.Variables(k) {
-			variables = append(variables, core.Variable{Name: v.Name, Type: replicaTypes[v.Type]})
-		}
-		link, err := store.AddKind(k.Name, variables...)
+		link, err := store.AddKind(k.Name, schema.Replica(k)...)
 		if err != nil {
 			return fmt.Errorf("kind %s: %w", k.Name, err)
 		}
@@ -154,7 +142,7 @@ func (d *Replica) handle(c *replica.Conn, ev replica.Event) {
 	switch ev.Kind {
 	case replica.EventConnected:
 		s := &replicaSeat{conn: c}
-		s.dialect, s.own, s.from = d, s, c.Peer().Addr()
+		s.connect(d, s, c.Peer(), d.hub.number(&c.LogNumber))
 		d.seats[c] = s
 	case replica.EventClosed:
 		if s := d.seats[c]; s != nil {
@@ -365,6 +353,7 @@ func (x *replicaStage) tell(s *replicaSeat) {
 	}
 	s.conn.ReplicateBy(replicaBudget, d.urgency)
 	s.estimate = s.conn.Path()
+	s.estimate.RTT = s.conn.RTT()
 }
 
 // matters returns how urgent an entity is to the player who is being told, if its path does not take all: the own one comes
@@ -376,11 +365,13 @@ func (d *Replica) matters(e *replica.Entity) uint32 {
 	return replica.Own
 }
 
-// you says which entity is the player's own, again whenever that has changed.
+// you says which entity is the player's own, again whenever that has changed: once the client has its values, as it may look at
+// them at once.
 func (x *replicaStage) you(s *replicaSeat) {
 	d := x.d
-	you, ok := x.link(s, x.room.entityOf(s.player))
-	if !ok || s.known && you == s.you {
+	own := x.room.entityOf(s.player)
+	you, ok := x.link(s, own)
+	if !ok || s.known && you == s.you || !s.conn.Knows(x.entities[own]) {
 		return
 	}
 	d.buf = you.AppendTo(d.buf[:0])

@@ -35,6 +35,16 @@ type Settings struct {
 	// Idle is how long the room stays when it is empty. Default: for ever for main, one minute for others. Negative means for
 	// ever.
 	Idle time.Duration
+
+	// Match means that the room was opened for a match: tickets of the server's own key are good for it.
+	Match bool
+
+	// ByPlayers means that strangers can have such rooms opened, as they can those of matches. One in operatorShare of the places
+	// for rooms is not for them.
+	ByPlayers bool
+
+	// Opened is when the room was opened, in Unix µs. Open sets it.
+	Opened int64
 }
 
 // MainRoom is the room that every hub has: that of players without a pass, and of tickets that name no room.
@@ -73,8 +83,14 @@ type Room struct {
 	served   []*Seat         // of them, in this tick
 	land     land
 
+	taps     []*tap // of those who follow what happens
+	injected int    // actions of the world itself that wait
+	over     *Ended // its game has ended it
+
 	kept    *keep.Room // nil if nothing is kept
 	state   roomState
+	lent    roomState     // what state was, in a room that View has
+	viewers []chan *Room  // who want to look at it
 	later   []func()      // what is to be done when the room is quiet again
 	skipped uint64        // ticks that were let go
 	unsaid  uint64        // of these, and of those that it slept, the ones since the last entry
@@ -93,6 +109,7 @@ type Room struct {
 	looks      int           // how often the hub has looked at this step, see watch
 	emptyTicks int           // ticks without anybody
 	err        error         // what the step ended with
+	why        error         // what the room ended with
 	worker     atomic.Uint64 // the goroutine that runs its step
 	working    atomic.Bool   // and it does
 	fate       atomic.Int32  // of the step
@@ -136,6 +153,7 @@ func (h *Hub) newRoom(s Settings) (*Room, error) {
 	if s.Idle == 0 && s.Name != MainRoom {
 		s.Idle = defaultIdle
 	}
+	s.Opened = h.stampOpened()
 	c := h.cfg.World
 	c.Seed, c.Mode = s.Seed, s.Mode
 	sim, err := world.New(h.cfg.Game, c)
@@ -213,6 +231,15 @@ func (r *Room) do(fn func()) {
 		return
 	}
 	r.later = append(r.later, fn)
+}
+
+// catchUp does what waited for the room to be quiet.
+func (r *Room) catchUp() {
+	later := r.later
+	r.later = nil
+	for _, fn := range later {
+		fn()
+	}
 }
 
 // keepForLater keeps a request for a room that a worker has.

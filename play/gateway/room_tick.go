@@ -102,6 +102,7 @@ func (r *Room) step() (err error) {
 		}
 		r.err = err
 	}()
+	r.finish()
 	entry := r.sim.Seal(r.hub.dueMicros(r.due), r.unsaid)
 	r.unsaid = 0
 	if r.kept != nil {
@@ -149,10 +150,9 @@ func (r *Room) told() {
 		}
 		r.came = r.came[:0]
 	}
-	r.state = roomQuiet
-	later := r.later
-	r.later = nil
-	for _, fn := range later {
-		fn()
+	if r.isOver() {
+		return
 	}
+	r.state = roomQuiet
+	r.catchUp()
 }

@@ -13,11 +13,15 @@ func (h *Hub) Open(s Settings) (*Room, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
+	most := h.cfg.MaxRooms
+	if s.Match || s.ByPlayers {
+		most -= most / operatorShare
+	}
 	switch {
 	case h.rooms[s.Name] != nil:
 		return nil, fmt.Errorf("%w: %s", ErrRoomThere, s.Name)
-	case len(h.rooms) >= h.cfg.MaxRooms:
-		return nil, fmt.Errorf("%w: %d", ErrRooms, h.cfg.MaxRooms)
+	case len(h.rooms) >= most:
+		return nil, fmt.Errorf("%w: %d", ErrRooms, most)
 	}
 	r, err := h.newRoom(s)
 	if err != nil {
@@ -63,14 +67,25 @@ func (h *Hub) Rooms() []*Room {
 // end takes a room from the hub. Its players are told with the next visit. Its world is not touched any more: a worker may
 // still have it.
 func (h *Hub) end(r *Room, why error) {
-	if r.quiet() {
+	if r.state != roomStepping {
 		st := r.sim.Stats()
 		h.past.Add(&st)
 	}
 	if r.kept != nil {
-		r.kept.End(why == errRoomClosed) // what is left of a room that failed is for people to look at
+		if r.over != nil {
+			r.putAside(r.over)
+		} else {
+			r.kept.End(why == errRoomClosed) // what is left of a room that failed is for people to look at
+		}
 	}
-	r.state, r.err = roomEnded, why
+	switch {
+	case why != errRoomClosed && r.over == nil:
+		r.conclude(ErrFailed)
+	case r.state != roomStepping:
+		r.conclude(nil)
+	default: // when whoever has its world is done with it
+	}
+	r.state, r.why = roomEnded, why
 	delete(h.rooms, r.Name())
 	if i := slices.Index(h.awake, r); i >= 0 {
 		h.awake = slices.Delete(h.awake, i, i+1)
@@ -78,12 +93,19 @@ func (h *Hub) end(r *Room, why error) {
 	h.leaving = append(h.leaving, r)
 	if r == h.main {
 		h.failed = why
+		if r.over != nil {
+			h.failed = h.openMainAgain(r)
+		}
 	}
 	later := r.later
 	r.later = nil
 	for _, fn := range later { // who waits for the room to be quiet is not kept waiting
 		fn()
 	}
+	for _, to := range r.viewers {
+		h.lend(r.Name(), to) // there may be another of its name
+	}
+	r.viewers = nil
 	r.giveUp()
 }
 
@@ -117,7 +139,7 @@ func (r *Room) giveUp() {
 // still.
 func (h *Hub) dismiss() {
 	for i, s := range h.refused {
-		if !s.left || s.kicked == errResumed {
+		if _, isBanned := s.kicked.(banned); !s.left || isBanned || s.kicked == errResumed {
 			s.own.refuse(s.kicked)
 		}
 		h.refused[i] = nil
@@ -153,8 +175,8 @@ func (h *Hub) dismiss() {
 // dismiss tells all players of a room that it has ended.
 func (r *Room) dismiss() {
 	why := errRoomBroke
-	if r.err == errRoomClosed {
-		why = errRoomClosed
+	if r.why == errRoomClosed || r.over != nil {
+		why = r.why
 	}
 	for _, side := range r.sides {
 		if side == nil {
@@ -182,8 +204,8 @@ func (h *Hub) rest(now time.Time) {
 			r.emptyTicks = 0
 			continue
 		}
-		// Its world has seen the last player leave, and holds nothing that it could go back to.
-		if r.emptyTicks < 2+r.sim.Config().MaxRollbackTicks {
+		// Its world has seen the last player leave, and holds nothing that it could go back to, or that is to be told once it is final.
+		if r.emptyTicks < 2+r.sim.Config().MaxRollbackTicks || !r.sim.Settled() {
 			continue
 		}
 		r.state, r.empty = roomAsleep, now

@@ -112,7 +112,8 @@ func TestRoomsComeAndGo(t *testing.T) {
 	if after > before+before/10+1<<20 {
 		t.Errorf("the heap has grown from %d to %d bytes", before, after)
 	}
-	if now := runtime.NumGoroutine(); now != goroutines {
+	// One of a test before may have ended meanwhile, so fewer is no fault.
+	if now := runtime.NumGoroutine(); now > goroutines {
 		t.Errorf("%d goroutines, and %d before", now, goroutines)
 	}
 }

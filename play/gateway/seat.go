@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/netip"
+	"time"
 
 	"parley/internal/pace"
 	"parley/play/message"
@@ -25,6 +26,8 @@ type Seat struct {
 	account   bool       // its name is that of an account, whose password it knew
 	pass      *Pass      // nil of guests
 	from      netip.Addr // of the connection
+	peer      netip.AddrPort
+	logNumber uint32 // of the connection, in the log
 
 	considered bool    // its pass was found good, and it has not entered yet
 	entering   bool    // its ticket is being spent, or its name looked up
@@ -51,7 +54,21 @@ type Seat struct {
 	results    []result
 	handled    int  // requests of this tick
 	answers    bool // this tick has done something that it asked for
+	looked     bool // somebody wants to know its round trip
 	estimate   Path // of its path, as of the last tick
+}
+
+// connect says over which connection a seat is.
+func (s *Seat) connect(d Dialect, own client, peer netip.AddrPort, logNumber uint32) {
+	s.dialect, s.own, s.peer, s.from, s.logNumber = d, own, peer, peer.Addr(), logNumber
+}
+
+// sits notes over which connection a player is.
+func (p *Player) sits(s *Seat) {
+	p.seat, p.Dialect, p.Addr, p.Conn = s, s.dialect.Name(), s.peer, s.logNumber
+	if d, ok := s.dialect.(interface{ Carrier() string }); ok {
+		p.Carrier = d.Carrier()
+	}
 }
 
 // chunkAsk is a chunk that a player wants, and the dialect's own tag for the answer.
@@ -71,6 +88,10 @@ type Player struct {
 	ID      world.PlayerID
 	Name    string
 	Dialect string            // the last, of a player who is away; empty if that was before a restart
+	Addr    netip.AddrPort    // of its connection; as Dialect, Carrier and Conn it is that of the last one
+	Carrier string            // "udp", "tcp" or "tls"
+	Conn    uint32            // the number of its connection in the log
+	Since   time.Time         // when it joined, or the server began to run its room again
 	seat    *Seat             // nil while the player is away
 	account bool              // its name is that of an account
 	tokens  []world.TokenHash // one, or two while the newer is not acknowledged
@@ -90,6 +111,15 @@ func (p *Player) Path() Path {
 		return Path{}
 	}
 	return p.seat.estimate
+}
+
+// RTT returns the round trip to the player, as its dialect measures it. It is 0 if that is not known. relay measures it only when it
+// was asked for: the answer is that of an earlier call. Call it in Do.
+func (p *Player) RTT() time.Duration {
+	if p.seat != nil {
+		p.seat.looked = true
+	}
+	return p.Path().RTT
 }
 
 // Away reports whether the player's connection is gone and its seat is held. Call it in Do.

@@ -3,11 +3,12 @@ package gateway
 // service is what all dialects have in common: an inbox for what came, a server whose loop the hub stops to publish, and the
 // counters of what was sent.
 type service struct {
-	hub   *Hub
-	name  string
-	inbox inbox
-	loop  func(fn func()) error // runs fn while the server's loop stands still; an error if the server is closed
-	open  bool                  // while the hub visits: the server is not closed
+	hub     *Hub
+	name    string
+	carrier string // what brings its packets
+	inbox   inbox
+	loop    func(fn func()) error // runs fn while the server's loop stands still; an error if the server is closed
+	open    bool                  // while the hub visits: the server is not closed
 
 	// Owned by the server's loop.
 	buf   []byte
@@ -15,12 +16,15 @@ type service struct {
 }
 
 // newService has the costs of fields counted by their sizes.
-func newService(h *Hub, name string, size fieldSize) service {
-	return service{hub: h, name: name, inbox: inbox{knock: h.knock}, costs: newFieldCosts(h.Schema(), size)}
+func newService(h *Hub, name, carrier string, size fieldSize) service {
+	return service{hub: h, name: name, carrier: carrier, inbox: inbox{knock: h.knock}, costs: newFieldCosts(h.Schema(), size)}
 }
 
 // Name returns the dialect's name.
 func (d *service) Name() string { return d.name }
+
+// Carrier returns what brings the dialect's packets: "udp", "tcp" or "tls".
+func (d *service) Carrier() string { return d.carrier }
 
 func (d *service) requests() *inbox { return &d.inbox }
 

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -365,38 +364,13 @@ func (v *visitor) expired(now time.Time) bool {
 	return v.pass != nil && v.pass.Kind == message.PassTicket && v.pass.expires <= now.Unix()
 }
 
-// kick has the operator kick somebody.
-func (m *model) kick() {
-	for _, name := range modelRooms {
-		p := m.places[name]
-		if p == nil || len(p.bodies) == 0 {
-			continue
-		}
-		b := p.bodies[m.rand.IntN(len(p.bodies))]
-		if b.kicked || p.room.players[b.id] == nil {
-			return
-		}
-		m.note("kick %d of %s", b.id, p.room.Name())
-		p.room.Kick(b.id, "kicked")
-		p.on(func() {
-			b.kicked = true
-			if b.conn == nil {
-				m.remove(b)
-				return
-			}
-			b.conn.tells(errors.New("kicked"))
-		})
-		return
-	}
-}
-
 // step is one turn of the hub: what was asked is done, worlds go on, and all are told.
 func (m *model) step() {
 	h := m.h
 	m.turn++
 	h.now = m.clock
 	for _, p := range m.places {
-		p.slow, p.asleep = false, p.room.state == roomAsleep
+		p.slow, p.told, p.asleep = false, false, p.room.state == roomAsleep
 	}
 	h.due = append(h.due[:0], h.awake...)
 	var slow []*Room
@@ -404,6 +378,9 @@ func (m *model) step() {
 	m.endHolds()
 	if m.rand.IntN(12) == 0 {
 		m.kick()
+	}
+	if m.rand.IntN(40) == 0 {
+		m.ban()
 	}
 	for _, r := range h.awake {
 		if m.rand.IntN(6) == 0 {
@@ -447,6 +424,7 @@ func (m *model) step() {
 	m.tell()
 	for _, r := range slow {
 		if p := m.places[r.Name()]; p != nil {
+			p.told = true
 			for _, fn := range p.late {
 				fn()
 			}
@@ -597,7 +575,7 @@ func (m *model) checkRoom(name string, p *place) {
 		}
 		wires[wire] = true
 	}
-	if p.slow || p.asleep {
+	if p.slow || p.asleep || p.left == m.turn {
 		return // what came during the step is yet to be done
 	}
 	bodies := 0

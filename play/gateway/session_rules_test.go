@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"parley/play/message"
 	relaycore "parley/protocol/relay/core"
@@ -20,7 +21,9 @@ type place struct {
 	max    int
 	list   string // the account that it lists
 	slow   bool   // its step takes long in this turn
+	told   bool   // and is done
 	asleep bool   // it has no step in this turn
+	left   int    // the turn in which an account has left it for another, perhaps after its step
 	ended  bool
 	bodies []*body // in the order in which they came
 	away   []*body // the longest away first
@@ -47,7 +50,7 @@ type body struct {
 
 // on has something done with a room: now, or when its step is done.
 func (p *place) on(fn func()) {
-	if p.slow && !p.ended {
+	if p.slow && !p.told && !p.ended {
 		p.late = append(p.late, fn)
 		return
 	}
@@ -214,7 +217,24 @@ func (m *model) newcomer(p *place, v *visitor) error {
 	p.bodies = append(p.bodies, b)
 	v.body, v.at = b, p
 	v.expected++
+	m.leaveOthers(b)
 	return nil
+}
+
+// leaveOthers has an account leave the other rooms in which it is away.
+func (m *model) leaveOthers(b *body) {
+	for _, p := range m.places {
+		if b.account != "" && p != b.place {
+			p.on(func() {
+				for _, o := range slices.Clone(p.away) {
+					if o.account == b.account && !p.ended {
+						m.remove(o)
+						p.left = m.turn
+					}
+				}
+			})
+		}
+	}
 }
 
 func (m *model) comeBack(b *body, v *visitor) error {
@@ -247,6 +267,7 @@ func (m *model) comeBack(b *body, v *visitor) error {
 	b.fresh = append(b.fresh, v)
 	b.conn, b.from, v.body, v.at, v.acked = v, v.from, b, b.place, true
 	v.expected++
+	m.leaveOthers(b)
 	return nil
 }
 
@@ -254,7 +275,7 @@ func (m *model) comeBack(b *body, v *visitor) error {
 func (m *model) leave(v *visitor, bye bool) {
 	gone := func() {
 		v.over = true
-		if n := len(v.ought); n == 0 || v.ought[n-1] != errResumed.Error() {
+		if n := len(v.ought); n == 0 || v.ought[n-1] != errResumed.Error() && !strings.HasPrefix(v.ought[n-1], "banned") {
 			v.ought, v.expected = v.ought[:v.sure[0]], v.sure[1]
 		}
 		b := v.body
@@ -290,6 +311,52 @@ func (m *model) remove(b *body) {
 	p.bodies, p.away = slices.DeleteFunc(p.bodies, is), slices.DeleteFunc(p.away, is)
 	if b.conn != nil {
 		b.conn.body = nil
+	}
+}
+
+// kick has the operator kick somebody.
+func (m *model) kick() {
+	for _, name := range modelRooms {
+		p := m.places[name]
+		if p == nil || len(p.bodies) == 0 {
+			continue
+		}
+		b := p.bodies[m.rand.IntN(len(p.bodies))]
+		if b.kicked || p.room.players[b.id] == nil {
+			return
+		}
+		m.note("kick %d of %s", b.id, p.room.Name())
+		p.room.Kick(b.id, "kicked")
+		p.on(func() {
+			b.kicked = true
+			if b.conn == nil {
+				m.remove(b)
+				return
+			}
+			b.conn.tells(errors.New("kicked"))
+		})
+		return
+	}
+}
+
+// ban has the operator ban an address: those who play from there are out at once, in every room.
+func (m *model) ban() {
+	addr, why := modelAddrs[m.rand.IntN(len(modelAddrs))], banned("as the model says")
+	m.note("ban %v", addr)
+	m.h.EvictAddress(string(why), func(a netip.Addr) bool { return a == addr })
+	for _, p := range m.places {
+		p.on(func() {
+			for _, b := range slices.Clone(p.bodies) {
+				if b.from != addr {
+					continue
+				}
+				if v := b.conn; v != nil {
+					v.ought, v.expected = v.ought[:v.sure[0]], v.sure[1] // a kick of this turn is not told any more
+					v.tells(why)
+				}
+				m.remove(b)
+			}
+		})
 	}
 }
 

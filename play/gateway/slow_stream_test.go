@@ -114,7 +114,7 @@ func slowRealm(t *testing.T, h *Hub, rate int) (*slowPlayer, func(what string, c
 	d := plainRealm(h, nil)
 	until := live(t, h)
 	p := &slowPlayer{angles: map[float32]bool{}}
-	config := core.Config{Schema: must(schema.Realm(h.main.sim.Schema())), TickRate: h.cfg.TickRate}
+	config := core.Config{Schema: schema.Realm(h.main.sim.Schema(), 0), TickRate: h.cfg.TickRate}
 	c := must(realm.Dial(t.Context(), narrowLink(t, d.Addr().String(), rate), realm.Config{Config: config, Plain: true, NoTime: true}))
 	var own uint16
 	follow(t, c.Close, c.Events(), func(ev realm.Event) {

@@ -459,7 +459,7 @@ type slowRealmClient struct {
 
 func newSlowRealmClient(now time.Time, _ uint64, own int) kit.SlowClient {
 	sight := newSlowSight()
-	config := realmcore.Config{Schema: must(schema.Realm(sight.schema)), TickRate: 20}
+	config := realmcore.Config{Schema: schema.Realm(sight.schema, 0), TickRate: 20}
 	e := realmcore.NewClient(now, kit.ServerAddr, config, &realmcore.Shared{})
 	return &slowRealmClient{e, sight, tcp.NewPipe(kit.ServerAddr, tcp.Cubic), strconv.Itoa(own), 0, map[uint16]int{}, nil, now}
 }

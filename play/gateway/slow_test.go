@@ -18,8 +18,8 @@ import (
 	"parley/world"
 )
 
-// The dialects whose records nothing but this package writes, for players on a slow link: the gateway as it is, with its views, over the cores of the
-// dialects and a simulated network. A record of a walker has 45 bytes.
+// The dialects whose records nothing but this package writes, for players on a slow link: the gateway as it is, with its views,
+// over the cores of the dialects and a simulated network. A record of a walker has 45 bytes.
 var (
 	slowRelay = kit.Slow{Server: newSlowRelay, Client: newSlowRelayClient, Bytes: 4 + 41}
 	slowStamp = kit.Slow{Server: newSlowStamp, Client: newSlowStampClient, Bytes: 4 + 41, Watch: true}
@@ -163,7 +163,7 @@ func newSlowRelay(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer {
 }
 
 func newRelayCore(now time.Time, seed uint64, h *Hub, w *kit.SlowWorld) *slowRelayServer {
-	d := &Relay{service: newService(h, "relay", plainSize), seats: map[*relay.Peer]*relaySeat{}}
+	d := &Relay{service: newService(h, "relay", "udp", plainSize), seats: map[*relay.Peer]*relaySeat{}}
 	d.loop = func(fn func()) error { fn(); return nil }
 	h.Add(d)
 	shared := &relaycore.Shared{Rand: rand.New(rand.NewPCG(seed, 1))}
@@ -266,7 +266,7 @@ type slowStampServer struct {
 
 func newSlowStamp(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer {
 	h := slowHub(w)
-	d := &Stamp{service: newService(h, "stamp", plainSize), seats: map[*stamp.Conn]*stampSeat{}}
+	d := &Stamp{service: newService(h, "stamp", "udp", plainSize), seats: map[*stamp.Conn]*stampSeat{}}
 	d.loop = func(fn func()) error { fn(); return nil }
 	h.Add(d)
 	shared := &stampcore.Shared{Rand: rand.New(rand.NewPCG(seed, 1))}

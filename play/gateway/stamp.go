@@ -45,9 +45,9 @@ type StampConfig struct {
 
 // NewStamp starts to serve the world over stamp.
 func NewStamp(h *Hub, c StampConfig) (*Stamp, error) {
-	d := &Stamp{service: newService(h, "stamp", plainSize), seats: map[*stamp.Conn]*stampSeat{}, room: c.Room}
+	d := &Stamp{service: newService(h, "stamp", "udp", plainSize), seats: map[*stamp.Conn]*stampSeat{}, room: c.Room}
 	config := stamp.Config{
-		MaxConns: h.cfg.MaxPlayers, MaxUnacked: spectatorBytes, Log: c.Log,
+		MaxConns: h.cfg.MaxPlayers, MaxUnacked: spectatorBytes, Banned: h.cfg.Banned, Log: c.Log,
 	}
 	server, err := stamp.Listen(c.Addr, config, d.handle)
 	if err != nil {
@@ -73,9 +73,12 @@ func (d *Stamp) view() world.ViewConfig { return world.ViewConfig{Radius: -1} }
 // handle runs on the loop.
 func (d *Stamp) handle(c *stamp.Conn, ev stamp.Event) {
 	switch ev.Kind {
+	case stamp.EventConnected:
+		d.hub.number(&c.LogNumber)
 	case stamp.EventEntered: // who confirms nothing sees nothing
 		s := &stampSeat{conn: c}
-		s.dialect, s.own, s.spectator, s.from, s.wants = d, s, true, c.Peer().Addr(), d.room
+		s.connect(d, s, c.Peer(), d.hub.number(&c.LogNumber))
+		s.spectator, s.wants = true, d.room
 		d.seats[c] = s
 		s.enter("")
 	case stamp.EventClosed:
@@ -131,6 +134,7 @@ func (d *Stamp) tell(s *stampSeat) {
 	s.fates = s.fates[:0]
 	budget := s.conn.Budget()
 	s.estimate = s.conn.Path()
+	s.estimate.RTT = s.conn.RTT()
 	// A record goes out in any case: what comes of it shows what the path takes.
 	s.view.Allow(max(1, recordBytes(budget, stamp.MaxData, ipBytes+stampcore.HeaderBytes)))
 	for s.view.Next() != nil {

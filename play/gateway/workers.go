@@ -120,7 +120,11 @@ func (h *Hub) run(due []*Room) {
 
 // returned takes a room back whose step is done.
 func (h *Hub) returned(r *Room) {
-	if r.state != roomStepping { // it was given up meanwhile
+	if r.state != roomStepping { // it was given up or closed meanwhile
+		if r.why == errRoomClosed {
+			r.pour(r.sim.Facts())
+			r.conclude(r.err)
+		}
 		return
 	}
 	if r.err != nil {
@@ -129,6 +133,7 @@ func (h *Hub) returned(r *Room) {
 	}
 	r.state = roomRan
 	r.settle()
+	r.pour(r.sim.Facts())
 	if !r.isSafe() {
 		h.unsafe = append(h.unsafe, r)
 		return

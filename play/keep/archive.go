@@ -62,6 +62,7 @@ func (r *Room) shelved(tick uint64, f segment) {
 		// Rooms that begin together do not want their snapshots together.
 		r.snapAfter = r.snapAfter.Add(-snapshotEvery / 2 * time.Duration(crc32.ChecksumIEEE([]byte(r.name))%64) / 64)
 		r.safe.Store(max(r.safe.Load(), tick))
+		r.synced.Store(max(r.synced.Load(), tick)) // of an open log the entries decide: who reads the log again needs them too
 		if r.entries == 0 {
 			r.slack.Store(false)
 		}
@@ -205,17 +206,15 @@ func (r *Room) same(name string, want []byte) error {
 	}
 }
 
-// prune removes snapshots older than the newest two, and segments that loading the older of these does not read.
+// prune removes snapshots but for the newest two and the one with which the log begins, and segments that loading that one does not read.
 func (r *Room) prune() {
 	s := r.shelf
 	r.mu.Lock()
-	var old []uint64
+	var old, past []uint64
 	if n := len(r.snapshots); n >= 2 {
-		old = slices.Clone(r.snapshots[:n-2])
-	}
-	var past []uint64
-	if n := len(r.snapshots); n >= 2 {
-		past = slices.Clone(r.segments[:len(r.segments)-len(fromBefore(r.segments, r.snapshots[n-2]))])
+		first := r.first()
+		old = slices.Concat(r.snapshots[:first], r.snapshots[min(first+1, n-2):n-2])
+		past = slices.Clone(r.segments[:len(r.segments)-len(fromBefore(r.segments, r.snapshots[first]))])
 	}
 	r.mu.Unlock()
 	gone := func(prefix string, ticks []uint64) []uint64 {
@@ -235,10 +234,26 @@ func (r *Room) prune() {
 	r.mu.Unlock()
 }
 
+// first returns the snapshot with which the log is to begin: the older of the newest two, or one that is as far back as is wanted. It is
+// called with r.mu held, and there are two.
+func (r *Room) first() int {
+	i := len(r.snapshots) - 2
+	for newest := r.snapshots[i+1]; i > 0 && newest-r.snapshots[i] < r.behind; i-- {
+	}
+	return i
+}
+
 // putAway removes the files of a room that has ended, if that is wanted.
 func (s *Shelf) putAway(r *Room) {
 	if !r.remove {
 		return
+	}
+	r.leaving.Store(true)
+	if r.result != nil {
+		if err := r.writeResult(); err != nil {
+			s.count.writeFaults.Add(1)
+			s.warn("keep: the result of a room that has ended could not be written: it is lost when the server stops", "room", r.name, "reason", err)
+		}
 	}
 	if err := s.discard(r); err != nil {
 		s.count.removeFaults.Add(1)
@@ -248,9 +263,9 @@ func (s *Shelf) putAway(r *Room) {
 
 // discard removes the folder of a room. First it gets a name that no room has, so that a room does not come back from half of its files.
 func (s *Shelf) discard(r *Room) error {
-	to := r.dir + goneSuffix
-	if s.config.History {
-		to = fmt.Sprintf("%s%s%d-%d", r.dir, endedInfix, s.clock().Unix(), r.appended.Load())
+	to, aside := r.dir+goneSuffix, s.config.History || r.result != nil
+	if aside {
+		to = fmt.Sprintf("%s%s%d-%d", r.dir, endedInfix, s.clock().UnixMicro(), r.appended.Load())
 	} else if err := s.disk.RemoveAll(to); err != nil {
 		return s.leave(r.name, err)
 	}
@@ -262,7 +277,10 @@ func (s *Shelf) discard(r *Room) error {
 		return s.leave(r.name, err)
 	}
 	s.leave(r.name, nil)
-	if s.config.History {
+	if r.result != nil {
+		s.addEnded(r, to)
+	}
+	if aside {
 		return nil
 	}
 	return s.disk.RemoveAll(to) // else it is removed at the next start

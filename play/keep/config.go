@@ -3,6 +3,7 @@ package keep
 import (
 	"fmt"
 	"log/slog"
+	"time"
 )
 
 // A Mode says what is on disk when.
@@ -41,6 +42,10 @@ type Config struct {
 
 	// Mode says what is on disk when. With Off the folder is locked and nothing else is done.
 	Mode Mode
+
+	// Behind is how far back the log of a room goes at least, in the time of its ticks, for whoever reads it again (Again). The newest two
+	// snapshots do not see to it, as each start of a server makes one. 0 means that these two are enough.
+	Behind time.Duration
 
 	// History keeps all snapshots and segments, and the files of rooms that have ended. Otherwise the newest two snapshots are kept,
 	// and the log since the older one.

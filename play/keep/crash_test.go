@@ -25,6 +25,7 @@ type house struct {
 	shelf   *Shelf
 	tables  []*table
 	synced  map[*table]uint64 // what Second has promised
+	durable map[*table]uint64 // what Synced has said
 	ended   []string          // rooms that are gone
 	again   map[*table]bool   // rooms with the name of one that is gone
 	gone    map[string][]*table
@@ -34,7 +35,7 @@ type house struct {
 
 func newHouse(t testing.TB, seed uint64) *house {
 	r := rand.New(rand.NewPCG(seed, 3))
-	h := &house{t: t, r: r, mode: Second + Mode(r.IntN(2)), history: r.IntN(4) == 0, disk: newMemory(r), now: time.Unix(1e9, 0), synced: map[*table]uint64{}, again: map[*table]bool{}, gone: map[string][]*table{}}
+	h := &house{t: t, r: r, mode: Second + Mode(r.IntN(2)), history: r.IntN(4) == 0, disk: newMemory(r), now: time.Unix(1e9, 0), synced: map[*table]uint64{}, durable: map[*table]uint64{}, again: map[*table]bool{}, gone: map[string][]*table{}}
 	h.start()
 	return h
 }
@@ -101,6 +102,7 @@ func (h *house) step() {
 	for _, p := range h.tables {
 		if !h.disk.isDead() {
 			p.tell()
+			h.durable[p] = max(h.durable[p], p.room.Synced())
 		}
 	}
 }
@@ -134,6 +136,7 @@ func (h *house) crash() {
 		if h.mode == Second && (power || h.sick) {
 			promised = h.synced[p]
 		}
+		promised = max(promised, h.durable[p]) // a fault of the disk or a loss of power does not take it back
 		if !slices.Contains(there, p.name) {
 			if promised > 0 {
 				h.t.Fatalf("%v, power %v: room %s is gone, and tick %d was promised", h.mode, power, p.name, promised)

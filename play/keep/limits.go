@@ -49,6 +49,10 @@ const (
 	// maxSyncs is how many files are synced side by side. Syncs at the same time share a commit of the file system's journal.
 	maxSyncs = 64
 
+	// maxEnded is how many rooms that have ended with a result stay on disk, for whoever reads their events or their results later. Each
+	// has two snapshots, and the log of a minute or so.
+	maxEnded = 256
+
 	// archivists is how many snapshots are written side by side.
 	archivists = 4
 )

@@ -59,6 +59,7 @@ type loading struct {
 	result loaded
 
 	// furthest is the tick up to which there are files, and ahead that of entries, by epoch: whether they can be reached or not.
+	visit    func(sim *world.Sim, fresh bool) bool // of Again
 	furthest uint64
 	ahead    map[uint64]uint64
 	wounds   []wound
@@ -263,6 +264,9 @@ func (l *loading) run(name string, at int64, block []byte) error {
 	if err != nil {
 		return fmt.Errorf("keep: room %q cannot be run again from %s, byte %d: if Step has changed, give the game another Version; if it depends on more than the world, mend it; or move %s away to begin anew: %w",
 			l.name, l.path(name), at, l.dir, err)
+	}
+	if l.visit != nil && !l.visit(l.sim, false) {
+		return errStopped
 	}
 	return nil
 }

@@ -14,7 +14,8 @@ const (
 	newPrefix    = "new-"     // of files that are being written
 	asidePrefix  = "aside-"   // of files that could not be read, or that others have taken the place of
 	goneSuffix   = ".removed" // of folders that are being removed; no room has such a name
-	endedInfix   = ".ended-"  // of folders of rooms that have ended, with Config.History
+	endedInfix   = ".ended-"  // of folders of rooms that have ended, with a result or with Config.History
+	resultName   = "result"   // in such a folder
 
 	snapshotPrefix = "snapshot-"
 	logPrefix      = "log-"

@@ -16,11 +16,14 @@ type Room struct {
 	dir      string
 	settings []byte
 	head     []byte // of its segments
+	behind   uint64 // Config.Behind in ticks
 
 	appended atomic.Uint64 // the tick after the newest that was appended
 	safe     atomic.Uint64 // the tick after the newest that is on disk as the mode wants it
+	synced   atomic.Uint64 // the tick after the newest that a loss of power does not lose
 	slack    atomic.Bool   // Second: players go on without the disk
 	wants    atomic.Bool   // a snapshot
+	leaving  atomic.Bool   // its files are being moved or removed
 
 	mu     sync.Mutex
 	phase  phase
@@ -30,6 +33,7 @@ type Room struct {
 	pending []byte // entries that the writer has not taken
 	entries uint64 // in pending
 	flying  uint64 // entries that the writer has taken and not written yet
+	written uint64 // the tick after the newest that was written
 	spare   []byte // memory for pending
 
 	file    segment
@@ -57,7 +61,9 @@ type Room struct {
 
 	ended  bool
 	remove bool
-	heir   *Room // a room of the same name that begins when this one is gone
+	result []byte        // with which it has ended; nil if there is none
+	gone   chan struct{} // closed when nothing more is done for it
+	heir   *Room         // a room of the same name that begins when this one is gone
 }
 
 // A segment is a file of the log.
@@ -143,8 +149,8 @@ func (r *Room) give(why error, retryAt time.Time) {
 
 // Safe returns up to which tick players may be told: of ticks below it. In mode Tick these are synced, and while the disk fails Safe
 // stands still. In mode Second these are written, which survives the end of the process. While the disk fails or has not answered for
-// a second, these are all that were appended. With Off they always are. It is 0 until the snapshot with which the log begins is on disk, also in a room that was
-// loaded: a server that was killed may have written what it had not synced, and that was read.
+// a second, these are all that were appended. With Off they always are. It is 0 until the snapshot with which the log begins is
+// on disk, also in a room that was loaded: a server that was killed may have written what it had not synced, and that was read.
 func (r *Room) Safe() uint64 {
 	switch r.shelf.config.Mode {
 	case Off:
@@ -156,6 +162,22 @@ func (r *Room) Safe() uint64 {
 	}
 	return r.safe.Load()
 }
+
+// Synced returns up to which tick nothing is lost, not even with the machine's power: of ticks below it. In mode Tick it is Safe. In mode
+// Second it follows within a second or two, and stands still while the disk fails. With Off it is all.
+func (r *Room) Synced() uint64 {
+	if r.shelf.config.Mode == Off {
+		return r.appended.Load()
+	}
+	return r.synced.Load()
+}
+
+// Leaving reports whether the files of a room that has ended are being moved or removed: what is read by its name from then on may be of
+// another room.
+func (r *Room) Leaving() bool { return r.leaving.Load() }
+
+// Gone returns a channel that is closed when all of a room that has ended is synced, and its files are closed, moved or removed.
+func (r *Room) Gone() <-chan struct{} { return r.gone }
 
 // WantsSnapshot reports whether it is time for a snapshot: half a minute after the last one if there were entries since then, after 16
 // MiB of them, and when the log cannot go on without one. It costs a load from memory.
@@ -190,11 +212,17 @@ func (r *Room) hand(tick uint64, b []byte) {
 
 // End ends the log: nothing may be appended any more. With remove the room's files go, once all is written. With Config.History
 // they are moved aside instead. It does not wait for the disk.
-func (r *Room) End(remove bool) {
+func (r *Room) End(remove bool) { r.end(remove, nil) }
+
+// EndWith is End for a room that has ended with a result: its files are moved aside, with the result, and Shelf.Ended has both. The newest
+// 256 of them are kept. The name is free for another room.
+func (r *Room) EndWith(result []byte) { r.end(true, result) }
+
+func (r *Room) end(remove bool, result []byte) {
 	r.mu.Lock()
 	again := r.ended
 	if !again {
-		r.ended, r.remove = true, remove
+		r.ended, r.remove, r.result = true, remove, result
 		r.wants.Store(false)
 		if r.shelf.config.Mode != Off {
 			r.wake()

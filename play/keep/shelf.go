@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ type Shelf struct {
 	rooms    map[string]*Room
 	loaded   map[string]*loaded // rooms on disk that are not kept now; nil if Load has not read it
 	left     map[string]bool    // rooms that have ended and whose files could not be removed
+	ended    []Ended            // the oldest first
 	isClosed bool
 	idle     chan struct{} // closed when Close has no room to wait for any more
 
@@ -109,6 +111,7 @@ func newShelf(c Config, d disk, clock func() time.Time) (*Shelf, error) {
 			d.RemoveAll(filepath.Join(s.root, name)) // its removal was interrupted; if this fails, it is tried at the next start
 		}
 		if !isName(name) {
+			s.findEnded(name)
 			continue
 		}
 		_, files, err := d.List(filepath.Join(s.root, name))
@@ -118,6 +121,8 @@ func newShelf(c Config, d disk, clock func() time.Time) (*Shelf, error) {
 		}
 	}
 	slices.Sort(s.found)
+	slices.SortFunc(s.ended, func(a, b Ended) int { return cmp.Compare(a.at, b.at) })
+	s.letGo()
 	return s, nil
 }
 
@@ -159,7 +164,8 @@ func (s *Shelf) Room(name string, sim *world.Sim, settings []byte) (*Room, error
 	if len(settings) > maxSettings {
 		return nil, fmt.Errorf("keep: room %q has settings of %d bytes: the limit is %d", name, len(settings), maxSettings)
 	}
-	r := &Room{shelf: s, name: name, dir: filepath.Join(s.root, name), settings: slices.Clone(settings), head: sim.AppendHead(nil)}
+	r := &Room{shelf: s, name: name, dir: filepath.Join(s.root, name), settings: slices.Clone(settings), head: sim.AppendHead(nil), gone: make(chan struct{}),
+		behind: uint64(s.config.Behind.Seconds() * float64(sim.Config().TickRate))}
 	r.appended.Store(sim.Tick())
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,6 +215,8 @@ func (s *Shelf) forget(r *Room) {
 	r.mu.Lock()
 	heir, remove := r.heir, r.remove
 	r.mu.Unlock()
+	close(r.gone)
+	s.tell()
 	if s.rooms[r.name] == r {
 		delete(s.rooms, r.name)
 		if !remove && s.config.Mode != Off {

@@ -78,7 +78,6 @@ func (r *Room) flush() {
 	if sync {
 		before, r.retired = r.retired, nil
 	}
-	r.dirty = r.dirty || n > 0
 	r.mu.Unlock()
 
 	err := error(nil)
@@ -99,7 +98,7 @@ func (r *Room) flush() {
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.wrote(b, n, to, turn, err)
+	r.wrote(b, n, to, turn, sync, err)
 	if r.ended && !r.working && !r.syncing && !r.queued && r.entries == 0 {
 		r.finish()
 	}
@@ -116,7 +115,7 @@ func (r *Room) retire() {
 }
 
 // wrote takes note of a write. It is called with r.mu held.
-func (r *Room) wrote(b []byte, n, to, turn uint64, err error) {
+func (r *Room) wrote(b []byte, n, to, turn uint64, synced bool, err error) {
 	c := &r.shelf.count
 	r.flying = 0
 	if cap(b) <= maxIdleBuffer {
@@ -135,6 +134,11 @@ func (r *Room) wrote(b []byte, n, to, turn uint64, err error) {
 		return // given up meanwhile: a snapshot decides what is safe
 	}
 	r.safe.Store(max(r.safe.Load(), to))
+	r.written = max(r.written, to)
+	r.dirty = r.dirty || n > 0 // only now: a sweep that came before has not synced it
+	if synced {
+		r.synced.Store(max(r.synced.Load(), to))
+	}
 	if r.entries == 0 {
 		r.slack.Store(false)
 	}
@@ -176,7 +180,7 @@ func (r *Room) finish() {
 // sweep does what is done once a second: in mode Second it syncs, and in both it looks whether the file is still there.
 func (r *Room) sweep() {
 	r.mu.Lock()
-	trash, retired, f, turn := r.trash, r.retired, r.file, r.turn
+	trash, retired, f, turn, written := r.trash, r.retired, r.file, r.turn, r.written
 	r.trash = nil
 	due := r.phase == open && (r.dirty || len(retired) > 0)
 	if due {
@@ -184,7 +188,7 @@ func (r *Room) sweep() {
 	}
 	r.mu.Unlock()
 	if due {
-		r.swept(turn, r.shelf.check(f, retired))
+		r.swept(turn, written, r.shelf.check(f, retired))
 		closeAll(retired)
 	}
 	for _, g := range trash {
@@ -206,10 +210,14 @@ func (s *Shelf) check(f segment, retired []segment) error {
 	return nil
 }
 
-func (r *Room) swept(turn uint64, err error) {
+func (r *Room) swept(turn, written uint64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.syncing = false
+	if err == nil && turn == r.turn && r.shelf.config.Mode == Second && written > r.synced.Load() {
+		r.synced.Store(written)
+		r.shelf.tell()
+	}
 	if err != nil && turn == r.turn && r.phase == open {
 		r.give(err, r.shelf.clock().Add(retryAfter))
 	}

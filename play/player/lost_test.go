@@ -71,6 +71,7 @@ func returns(t *testing.T, s *field.Server, dialect string) bool {
 
 // Over each dialect a player whose network fails comes back to its own entity, by itself, and plays on.
 func TestANetworkFails(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	if testing.Short() {
 		t.Skip("a silent network is found after ten seconds")
 	}

@@ -20,10 +20,7 @@ type realmVoice struct {
 }
 
 func (l *line) joinRealm(ctx context.Context, addr string, _ []byte) error {
-	game, err := schema.Realm(l.cfg.Schema)
-	if err != nil {
-		return err
-	}
+	game := schema.Realm(l.cfg.Schema, l.cfg.FirstType)
 	game.Config = l.cfg.RealmConfig
 	c, err := realm.Dial(ctx, addr, realm.Config{
 		Config: core.Config{Schema: game, TickRate: l.cfg.TickRate},

@@ -1,5 +1,5 @@
-// Package schema translates a game's schema for duplex and realm. A server and its clients must be given the same schema. The
-// package is separate from parley/play/message because that package imports no dialect.
+// Package schema translates a game's schema for replica, duplex and realm, and describes it. A server and its clients must be
+// given the same schema. The package is separate from parley/play/message because that package imports no dialect.
 //
 // # Usage
 //
@@ -7,8 +7,11 @@
 //
 // # Files
 //
-//	duplex.go  how many bytes each message has
-//	realm.go   attributes, actions, and their values
+//	replica.go   the variables of the link table
+//	duplex.go    how many bytes each message has
+//	realm.go     attributes, actions, and their values
+//	describe.go  all numbers of a game, for programs
+//	text.go      the same for people
 //
 // # Limits
 //

@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"fmt"
-
 	"parley/protocol/realm/core"
 	"parley/world"
 )
@@ -14,20 +12,31 @@ var realmTypes = [...]core.Type{
 	world.F32: core.TypeF32, world.F64: core.TypeF64, world.Text: core.TypeStr, world.Entity: core.TypeEntity,
 }
 
-// Realm returns the schema of a game over realm: realm's attributes are the fields of the game's kinds, by their numbers, and
-// realm's actions are the game's. Two kinds may share an attribute if it has the same type in both.
-func Realm(s *world.Schema) (core.Schema, error) {
-	out := core.Schema{Attributes: map[uint16]core.Field{}, Actions: map[uint16][]core.Field{}}
+// Realm returns the schema of a game over realm: realm's attributes are the fields of the game's kinds, which each number their own,
+// and realm's actions are the game's. firstType is the number of the kind that is type 0 in realm; with 0, types are the numbers of
+// kinds.
+//
+// Most numbers have one type in all kinds that have them. An attribute whose type depends on the kind is among TypedAttributes,
+// and a block that has it has the entity's type too.
+func Realm(s *world.Schema, firstType int) core.Schema {
+	out := core.Schema{Attributes: map[uint16]core.Field{}, TypedAttributes: map[uint16]map[uint16]core.Field{}, Actions: map[uint16][]core.Field{}}
+	types := typesOf(s)
 	for _, k := range s.Kinds {
-		for _, f := range k.Fields {
+		for i := range k.Fields {
+			f := &k.Fields[i]
 			if f.InBody {
 				continue
 			}
 			field := core.Field{Name: f.Name, Type: realmTypes[f.Wire]}
-			if was, ok := out.Attributes[f.Attr]; ok && was.Type != field.Type {
-				return out, fmt.Errorf("schema: realm: the fields %s and %s have the attribute %d and different types: give one another with the tag attr=", was.Name, f.Name, f.Attr)
+			if len(types[f.Attr]) == 1 {
+				out.Attributes[f.Attr] = field
+				continue
 			}
-			out.Attributes[f.Attr] = field
+			typ := uint16(k.Number - firstType)
+			if out.TypedAttributes[typ] == nil {
+				out.TypedAttributes[typ] = map[uint16]core.Field{}
+			}
+			out.TypedAttributes[typ][f.Attr] = field
 		}
 	}
 	for _, a := range s.Actions {
@@ -37,7 +46,38 @@ func Realm(s *world.Schema) (core.Schema, error) {
 		}
 		out.Actions[uint16(a.Number)] = fields
 	}
-	return out, nil
+	return out
+}
+
+// typesOf returns the types in realm that each attribute's number has.
+func typesOf(s *world.Schema) map[uint16]map[core.Type]bool {
+	types := map[uint16]map[core.Type]bool{}
+	for _, k := range s.Kinds {
+		for i := range k.Fields {
+			f := &k.Fields[i]
+			if f.InBody {
+				continue
+			}
+			if types[f.Attr] == nil {
+				types[f.Attr] = map[core.Type]bool{}
+			}
+			types[f.Attr][realmTypes[f.Wire]] = true
+		}
+	}
+	return types
+}
+
+// RealmTyped returns, for each kind by its index, a bit for each field whose type in realm depends on the kind.
+func RealmTyped(s *world.Schema) []uint64 {
+	types, masks := typesOf(s), make([]uint64, len(s.Kinds))
+	for _, k := range s.Kinds {
+		for i := range k.Fields {
+			if f := &k.Fields[i]; !f.InBody && len(types[f.Attr]) > 1 {
+				masks[k.Index()] |= 1 << i
+			}
+		}
+	}
+	return masks
 }
 
 // ToRealm converts a value of a field to one of realm. The bytes of a text are appended to raw, and the result shares them.

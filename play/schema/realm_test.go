@@ -33,11 +33,7 @@ func hive(t *testing.T) (*world.Schema, *core.Codec) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Realm(sim.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sim.Schema(), core.NewCodec(s)
+	return sim.Schema(), core.NewCodec(Realm(sim.Schema(), 0))
 }
 
 // Attributes of realm have the types of the steps, and the fields of the body are no attributes.

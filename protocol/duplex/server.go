@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/bans"
 	"parley/internal/pace"
 	"parley/internal/shell"
 	"parley/internal/stream"
@@ -105,7 +106,7 @@ func serve(listener net.Listener, carry func(net.Listener, stream.Config) stream
 		s.handle = func(*Conn, Event) {}
 	}
 	s.mains = carry(listener, stream.Config{
-		TLS: c.TLS, HandshakeTime: s.mux.JoinTimeout(), Linger: drainWait, Log: s.log,
+		TLS: c.TLS, HandshakeTime: s.mux.JoinTimeout(), Linger: drainWait, Door: bans.NewDoor(c.Banned), Log: s.log,
 		Waiting: admission.PorchConfig{Host: c.WaitingPerAddress, Network: 8 * c.WaitingPerAddress, Total: min(c.WaitingPerAddress, 0)},
 	})
 	s.mux.SetHooks(core.Hooks{
@@ -117,7 +118,7 @@ func serve(listener net.Listener, carry func(net.Listener, stream.Config) stream
 	})
 	s.log.Info("listening", "main", listener.Addr())
 	s.shell = shell.Serve(socket, shellCore{s.mux, s}, shell.ServerConfig{
-		Name: "duplex", Closed: ErrServerClosed, Events: s.turn,
+		Name: "duplex", Closed: ErrServerClosed, Events: s.turn, Door: bans.NewDoor(c.Banned),
 	})
 	s.mains.Start(socket.Wake)
 	return s

@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"parley/internal/shell"
 	"parley/internal/stream"
 )
 
@@ -86,7 +87,7 @@ func (s *Server) events() {
 	for c, ev, ok := s.mux.PollEvent(); ok; c, ev, ok = s.mux.PollEvent() {
 		switch ev.Kind {
 		case EventJoined:
-			s.log.Info("joined", "peer", c.MainAddr(), "player", c.Player(), "feed", ev.Up)
+			s.log.Info("joined", shell.Number(c.LogNumber), "peer", c.MainAddr(), "player", c.Player(), "feed", ev.Up)
 		case EventClosed:
 			if s.mux.Flushed(c) {
 				s.lineOf(c).Finish()
@@ -94,13 +95,13 @@ func (s *Server) events() {
 				s.lineOf(c).Cut()
 			}
 			if !c.Joined() {
-				s.log.Debug("turned away", "peer", c.MainAddr(), "reason", ev.Close.Reason, "text", ev.Close.Text)
+				s.log.Debug("turned away", shell.Number(c.LogNumber), "peer", c.MainAddr(), "reason", ev.Close.Reason, "text", ev.Close.Text)
 				if !c.Showed() {
 					continue
 				}
 				break // the program has seen its pass
 			}
-			s.log.Info("left", "peer", c.MainAddr(), "player", c.Player(), "reason", ev.Close.Reason, "text", ev.Close.Text)
+			s.log.Info("left", shell.Number(c.LogNumber), "peer", c.MainAddr(), "player", c.Player(), "reason", ev.Close.Reason, "text", ev.Close.Text)
 		}
 		s.handle(c, ev)
 	}

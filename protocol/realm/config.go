@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"net/netip"
+	"time"
 
 	"parley/protocol/realm/core"
 )
@@ -13,6 +14,11 @@ import (
 type Config struct {
 	// Config has the settings of the protocol: the game's schema, times and limits.
 	core.Config
+
+	// Banned, at a server, reports whether an address is banned at the time now. What comes from a banned address is dropped and counted
+	// before anything else is done, and has no answer. Any goroutine may call it, for each datagram and each connection, so it must
+	// not block. Default: nobody is banned.
+	Banned func(now time.Time, from netip.Addr) bool
 
 	// Log gets a line for each connection that begins or ends. Default: none.
 	Log *slog.Logger

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/bans"
 	"parley/internal/datagram"
 	"parley/internal/pace"
 	"parley/internal/shell"
@@ -100,7 +101,7 @@ func listen(addr string, carry func(net.Listener, stream.Config) stream.Carrier,
 	filled := s.mux.Config()
 	s.streams = carry(socket, stream.Config{
 		TLS: secured, HandshakeTime: filled.VersionWithin, Linger: filled.Linger, Waiting: c.porch(filled.MaxWaiting),
-		Log: s.log,
+		Door: bans.NewDoor(c.Banned), Log: s.log,
 	})
 	s.log.Info("listening", "fingerprint", fingerprint)
 	carrier := datagram.NewSilent(local, netip.AddrPort{})
@@ -245,7 +246,7 @@ func (s *Server) events() {
 			s.login(c, ev.Question)
 			continue
 		case ev.Kind == EventClosed:
-			s.log.Info("disconnected", "peer", c.Peer(), "reason", ev.Close.Reason, "exit", ev.Close.Exit, "text", ev.Close.Text)
+			s.log.Info("disconnected", shell.Number(c.LogNumber), "peer", c.Peer(), "reason", ev.Close.Reason, "exit", ev.Close.Exit, "text", ev.Close.Text)
 			s.linkOf(c).Finish()
 		}
 		s.handle(c, ev)

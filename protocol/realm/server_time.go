@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/bans"
 	"parley/internal/datagram"
 	"parley/internal/udp"
 	"parley/protocol/realm/core"
@@ -48,7 +49,7 @@ func listenTime(local netip.AddrPort, c *Config, epoch time.Time) (*timeShell, e
 		t.core.ServeAll(key)
 	}
 	// Each question is answered before the next is looked at.
-	t.loop = datagram.StartLoop(socket, lateStamps{t.core}, datagram.LoopConfig{AfterTurn: t.afterTurn, TurnDatagrams: 1})
+	t.loop = datagram.StartLoop(socket, lateStamps{t.core}, datagram.LoopConfig{AfterTurn: t.afterTurn, Door: bans.NewDoor(c.Banned), TurnDatagrams: 1})
 	return t, nil
 }
 
@@ -94,5 +95,7 @@ func (t *timeShell) afterTurn(time.Time) {
 func (t *timeShell) stats() core.TimeStats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.last
+	st := t.last
+	st.Banned = t.loop.Stats().Banned
+	return st
 }

@@ -69,6 +69,7 @@ func dial(ctx context.Context, carrier datagram.Carrier, c Config, patience time
 		return nil, errors.Join(err, carrier.Close())
 	}
 	e.GiveUpUnheard(patience)
+	e.RTT() // has the path measured, for those who ask later
 	x := &Client{endpoint: &participant{Endpoint: e}}
 	x.shell, err = shell.Dial(ctx, carrier, x.endpoint, shell.ClientConfig[Event]{
 		Name: "relay", Closed: ErrClosed, Full: ErrBacklogFull, Log: c.Log,
@@ -194,8 +195,8 @@ func (c *Client) Stats() (s Stats) {
 	return s
 }
 
-// RTT returns the smoothed round-trip time, 0 while it is unknown. It includes the time for which the server gathers
-// confirmations.
+// RTT returns the round-trip time of the path, 0 while it is unknown. It leaves out the time for which a server of this package
+// gathers confirmations.
 func (c *Client) RTT() (d time.Duration) {
 	c.shell.Ask(func(time.Time) { d = c.endpoint.RTT() })
 	return d

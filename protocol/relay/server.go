@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/bans"
 	"parley/internal/datagram"
 	"parley/internal/shell"
 	"parley/internal/udp"
@@ -28,6 +29,7 @@ type Server struct {
 	shell  *shell.Server
 	first  datagram.Carrier // of the first port; a loop may need it before shell is set
 	handle func(p *Peer, ev Event)
+	door   *bans.Door
 	log    *slog.Logger
 	listen func() (datagram.Carrier, error) // for a further port
 
@@ -44,15 +46,15 @@ type ServerStats struct {
 	Traffic    Stats            // of all peers, ended ones included
 	RoundTrips core.Times       // of all peers
 	Socket     core.SocketStats // of the first port
-	Loop       core.LoopStats   // of the first port
+	Loop       core.LoopStats   // of the first port; Banned of all ports
 }
 
 // Listen starts a server on addr, written host:port. An empty host means all addresses of the machine. With port 0 the system
 // chooses the port.
 //
-// handle is called for every event of every peer, one at a time, on a loop; p is nil with core.EventPass. No package moves while it runs, so it must not block.
-// It may keep p, and call p.Send, p.Room().Say, p.Close and p.Remove, but only while it or a function given to Do runs. A nil
-// handle ignores all events.
+// handle is called for every event of every peer, one at a time, on a loop; p is nil with core.EventPass. No package moves
+// while it runs, so it must not block. It may keep p, and call p.Send, p.Room().Say, p.Close and p.Remove, but only while it or
+// a function given to Do runs. A nil handle ignores all events.
 func Listen(addr string, c Config, handle func(p *Peer, ev Event)) (*Server, error) {
 	socket, err := udp.Listen(addr, socketConfig)
 	if err != nil {
@@ -78,6 +80,7 @@ func serve(carrier datagram.Carrier, listen func() (datagram.Carrier, error), c 
 	s := &Server{
 		first:  carrier,
 		handle: handle,
+		door:   bans.NewDoor(c.Banned),
 		log:    log,
 		listen: listen,
 		loops:  map[*core.Port]*datagram.Loop{},
@@ -89,7 +92,7 @@ func serve(carrier datagram.Carrier, listen func() (datagram.Carrier, error), c 
 	s.mux.First().SetNumber(carrier.LocalAddr().Port())
 	s.log.Info("listening")
 	s.shell = shell.Serve(carrier, s.mux, shell.ServerConfig{
-		Name: "relay", Closed: ErrServerClosed, Events: func() { s.finishTurn(s.mux.First()) }, Lock: &s.mu, Flush: flush,
+		Name: "relay", Closed: ErrServerClosed, Events: func() { s.finishTurn(s.mux.First()) }, Lock: &s.mu, Door: s.door, Flush: flush,
 	})
 	return s
 }
@@ -124,6 +127,7 @@ func (s *Server) Stats() (st ServerStats) {
 		st.Conns, st.Mux, st.Traffic, st.RoundTrips = m.Len(), m.Stats(), m.Traffic(), m.RoundTrips()
 	})
 	st.Socket, st.Loop = s.first.Stats(), s.shell.LoopStats()
+	st.Loop.Banned = s.door.Turned()
 	return st
 }
 
@@ -150,9 +154,9 @@ func (s *Server) finishTurn(self *core.Port) {
 	for p, ev, ok := s.mux.PollEvent(); ok; p, ev, ok = s.mux.PollEvent() {
 		switch ev.Kind {
 		case EventJoined:
-			s.log.Info("joined", "peer", p.Addr(), "name", p.Name)
+			s.log.Info("joined", shell.Number(p.LogNumber), "peer", p.Addr(), "name", p.Name)
 		case EventLeft:
-			s.log.Info("left", "peer", p.Addr(), "reason", ev.Close.Reason, "text", ev.Close.Text)
+			s.log.Info("left", shell.Number(p.LogNumber), "peer", p.Addr(), "reason", ev.Close.Reason, "text", ev.Close.Text)
 		}
 		s.handle(p, ev)
 	}

@@ -57,6 +57,7 @@ func (o opener) OpenPort(p *core.Port) (uint16, error) {
 		AfterTurn: func(now time.Time) { s.afterTurn(p, now) },
 		Ended:     func(err error) { s.portEnded(p, err) },
 		Lock:      &s.mu,
+		Door:      s.door,
 	})
 	return socket.LocalAddr().Port(), nil
 }

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/bans"
 	"parley/internal/datagram"
 	"parley/internal/shell"
 	"parley/internal/udp"
@@ -65,7 +66,7 @@ func serve(carrier datagram.Carrier, c Config, handle func(*Conn, Event)) *Serve
 	}
 	s.log.Info("listening")
 	s.shell = shell.Serve(carrier, s.mux, shell.ServerConfig{
-		Name: "replica", Closed: ErrServerClosed, Events: s.events, Quiet: s.mux.Quiet, Flush: flush,
+		Name: "replica", Closed: ErrServerClosed, Events: s.events, Quiet: s.mux.Quiet, Door: bans.NewDoor(c.Banned), Flush: flush,
 	})
 	return s
 }
@@ -118,12 +119,12 @@ func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
 func (s *Server) events() {
 	var ev Event
 	for c := s.mux.NextEvent(&ev); c != nil; c = s.mux.NextEvent(&ev) {
-		switch ev.Kind {
-		case EventConnected:
-			s.log.Info("connected", "peer", c.Peer())
-		case EventClosed:
-			s.log.Info("disconnected", "peer", c.Peer(), "reason", ev.Close.Reason, "text", ev.Close.Text)
+		if ev.Kind == EventClosed {
+			s.log.Info("disconnected", shell.Number(c.LogNumber), "peer", c.Peer(), "reason", ev.Close.Reason, "text", ev.Close.Text)
 		}
 		s.handle(c, ev)
+		if ev.Kind == EventConnected { // by now it may have a number
+			s.log.Info("connected", shell.Number(c.LogNumber), "peer", c.Peer())
+		}
 	}
 }

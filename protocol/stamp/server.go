@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/bans"
 	"parley/internal/datagram"
 	"parley/internal/shell"
 	"parley/internal/udp"
@@ -64,7 +65,7 @@ func serve(carrier datagram.Carrier, c Config, handle func(*Conn, Event)) *Serve
 	}
 	s.log.Info("listening")
 	s.shell = shell.Serve(carrier, s.mux, shell.ServerConfig{
-		Name: "stamp", Closed: ErrServerClosed, Events: s.events, Quiet: s.mux.Quiet, Flush: flush,
+		Name: "stamp", Closed: ErrServerClosed, Events: s.events, Quiet: s.mux.Quiet, Door: bans.NewDoor(c.Banned), Flush: flush,
 	})
 	return s
 }
@@ -108,12 +109,12 @@ func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
 // events hands the events of a turn to the handler.
 func (s *Server) events() {
 	for c, ev, ok := s.mux.PollEvent(); ok; c, ev, ok = s.mux.PollEvent() {
-		switch ev.Kind {
-		case EventConnected:
-			s.log.Info("connected", "peer", c.Peer())
-		case EventClosed:
-			s.log.Info("disconnected", "peer", c.Peer(), "reason", ev.Close.Reason, "text", ev.Close.Text)
+		if ev.Kind == EventClosed {
+			s.log.Info("disconnected", shell.Number(c.LogNumber), "peer", c.Peer(), "reason", ev.Close.Reason, "text", ev.Close.Text)
 		}
 		s.handle(c, ev)
+		if ev.Kind == EventConnected { // by now it may have a number
+			s.log.Info("connected", shell.Number(c.LogNumber), "peer", c.Peer())
+		}
 	}
 }

@@ -95,7 +95,7 @@ func (n *noise) String() string {
 
 // anyPort are flags that have the system choose all ports.
 func anyPort() (args []string) {
-	for _, name := range []string{"replica", "stamp", "relay", "duplex", "realm", "realm-time", "web"} {
+	for _, name := range []string{"replica", "stamp", "relay", "duplex", "realm", "realm-time", "web", "play"} {
 		args = append(args, "--"+name, "127.0.0.1:0")
 	}
 	return args

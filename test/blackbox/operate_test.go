@@ -293,6 +293,8 @@ func TestMistakesAreOneSentenceAndStatus2(t *testing.T) {
 		{"a TCP port in use", []string{"--realm", taken.Addr().String()}, "in use"},
 		{"a UDP port in use", []string{"--replica", takenUDP.LocalAddr().String()}, "in use"},
 		{"a web port in use", []string{"--web", taken.Addr().String()}, "in use"},
+		{"a port of players in use", []string{"--play", taken.Addr().String()}, "--play: "},
+		{"a site that is none", []string{"--play-origins", "game.example"}, "--play-origins"},
 		{"an unknown flag", []string{"--tickrate", "20"}, "unknown flag: --tickrate"},
 		{"a flag without sense", []string{"--tick-rate", "fast"}, "--tick-rate"},
 		{"a tick rate of zero", []string{"--tick-rate", "0"}, "--tick-rate must be 1 to 1000, not 0"},

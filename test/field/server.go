@@ -1,6 +1,7 @@
 package field
 
 import (
+	"cmp"
 	"log/slog"
 	"testing"
 
@@ -56,6 +57,7 @@ func Start(game world.Game, c parley.Config) (*Server, error) {
 // Serve starts a server that ends with the test.
 func Serve(t testing.TB, game world.Game, c parley.Config) *Server {
 	t.Helper()
+	c.DataDir = cmp.Or(c.DataDir, t.TempDir())
 	s, err := Start(game, c)
 	if err != nil {
 		t.Fatal(err)

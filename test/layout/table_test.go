@@ -34,7 +34,7 @@ var everyFile = []string{"*"}
 
 // engine are the packages that a dialect is built from.
 var engine = []string{
-	"internal/wire", "internal/serial", "internal/pace", "internal/reliable", "internal/clocksync", "internal/admission", "internal/timers",
+	"internal/bans", "internal/wire", "internal/serial", "internal/pace", "internal/reliable", "internal/clocksync", "internal/admission", "internal/timers",
 	"internal/queue", "internal/lend", "internal/roster", "internal/shell", "internal/stream", "internal/datagram", "internal/udp", "internal/metric",
 }
 
@@ -46,7 +46,7 @@ var table = []row{
 	{path: "cmd/program", anything: true, shell: everyFile},
 
 	// What a user imports.
-	{path: ".", mayImport: []string{"world", "account", "play/gateway", "play/keep", "internal/scribe", "protocol/*", "protocol/*/core", "protocol/relay/connector"}, shell: everyFile},
+	{path: ".", mayImport: []string{"internal/bans", "world", "account", "play/gateway", "play/keep", "play/match", "internal/scribe", "protocol/*", "protocol/*/core", "protocol/relay/connector"}, shell: everyFile},
 	{path: "world"},
 	{path: "arena", mayImport: []string{"world"}},
 	{path: "protocol/relay/connector", mayImport: slices.Concat(engine, []string{"protocol/*", "protocol/*/core"}), shell: []string{"server"}},
@@ -61,7 +61,7 @@ var table = []row{
 	{path: "cluster", modules: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server/v2"}, shell: everyFile},
 	{path: "capture", mayImport: []string{"protocol/*", "protocol/*/core"}, modules: []string{"github.com/gopacket/gopacket"}, shell: everyFile},
 	{path: "examples/...", mayImport: []string{".", "world", "arena", "protocol/*", "protocol/*/core", "simnet", "account", "account/sqlite",
-		"account/postgres", "account/storetest", "cluster", "capture"}, shell: everyFile},
+		"account/postgres", "account/storetest", "cluster", "capture"}, modules: []string{"modernc.org/sqlite"}, shell: everyFile},
 
 	// The engine: pure, but for the sockets and the loops around them.
 	{path: "internal/wire"},
@@ -71,11 +71,12 @@ var table = []row{
 	{path: "internal/reliable", mayImport: []string{"internal/lend", "internal/serial", "internal/metric", "internal/pace"}},
 	{path: "internal/clocksync"},
 	{path: "internal/admission"},
+	{path: "internal/bans", shell: []string{"set"}},
 	{path: "internal/timers"},
 	{path: "internal/lend"},
 	{path: "internal/queue"},
 	{path: "internal/roster", mayImport: []string{"internal/admission", "internal/queue", "internal/timers"}, shell: []string{"secret"}},
-	{path: "internal/shell", mayImport: []string{"internal/datagram", "internal/queue", "internal/scribe"}, shell: everyFile},
+	{path: "internal/shell", mayImport: []string{"internal/bans", "internal/datagram", "internal/queue", "internal/scribe"}, shell: everyFile},
 	{path: "internal/shell/shelltest", mayImport: []string{"internal/datagram", "internal/patient", "internal/shell", "internal/udp"}, modules: []string{"golang.org/x/sys", "go.uber.org/goleak"}, shell: everyFile},
 	{path: "internal/kit/chance", shell: everyFile},
 	{path: "internal/kit/tcp", mayImport: []string{"simnet"}},
@@ -88,17 +89,18 @@ var table = []row{
 	{path: "internal/promise/gate", shell: everyFile},
 	{path: "cmd/program/impair", mayImport: []string{"simnet", "internal/metric"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/turns", shell: everyFile},
-	{path: "internal/stream", mayImport: []string{"internal/admission", "internal/pace", "internal/queue"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
-	{path: "internal/datagram", mayImport: []string{"internal/turns"}, shell: everyFile},
+	{path: "internal/stream", mayImport: []string{"internal/admission", "internal/bans", "internal/pace", "internal/queue"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
+	{path: "internal/datagram", mayImport: []string{"internal/bans", "internal/turns"}, shell: everyFile},
 	{path: "internal/udp", mayImport: []string{"internal/datagram"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.
+	{path: "play/match", mayImport: []string{"internal/admission"}},
 	{path: "play/message", mayImport: []string{"world", "internal/wire"}},
 	{path: "play/schema", mayImport: []string{"world", "play/message", "protocol/*", "protocol/*/core"}},
 	{path: "play/gateway", mayImport: []string{"protocol/*", "protocol/*/core", "protocol/relay/connector", "world", "arena", "account", "play/message", "play/keep", "play/schema", "internal/admission", "internal/pagetest", "internal/promise", "internal/pace", "internal/reliable", "internal/serial", "internal/metric"}, shell: everyFile},
 	{path: "play/keep", mayImport: []string{"world"}, shell: everyFile},
 	{path: "play/player", mayImport: []string{"protocol/*", "protocol/*/core", "world", "account", "play/message", "play/schema", "internal/plain"}, shell: everyFile},
-	{path: "web", modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
+	{path: "web", mayImport: []string{"internal/admission"}, modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
 
 	// Tests of the built program: they know nothing of it but its bytes.
 	{path: "test/blackbox", shell: everyFile},
@@ -108,6 +110,9 @@ var table = []row{
 
 	// Tests of a whole server under attack.
 	{path: "test/attack", shell: everyFile},
+
+	// A card game on a whole server, and what its players may not know.
+	{path: "test/hidden", shell: everyFile},
 
 	// Tests of a whole server that is killed.
 	{path: "test/crash", shell: everyFile},

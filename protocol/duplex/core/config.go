@@ -63,10 +63,10 @@ type Config struct {
 	WaitingPerAddress int
 
 	// Judge is called by a server for the pass that a client shows, as the data of the query that the
-	// schema marks (Query.Pass). The program answers with Conn.AnswerPass, at once or later. A client may show another pass after the answer, at most 8 in all. Only the verdict on the newest
-	// counts. Default: there are no passes, and the status is 1. The bytes of pass are valid only during the
-	// call. Judge runs on the server's loop and must not block. EventClosed comes for each client
-	// that Judge was told of, whether it has joined or not.
+	// schema marks (Query.Pass). The program answers with Conn.AnswerPass, at once or later. A client may show another pass
+	// after the answer, at most 8 in all. Only the verdict on the newest counts. Default: there are no passes, and the status
+	// is 1. The bytes of pass are valid only during the call. Judge runs on the server's loop and must not block. EventClosed
+	// comes for each client that Judge was told of, whether it has joined or not.
 	Judge func(c *Conn, pass []byte)
 
 	// Enter, if set, is called by a server when a player is about to enter: its CONN_OK or CONN_FAILED
@@ -101,6 +101,11 @@ type Config struct {
 	// secret, but the feed itself is neither encrypted nor signed. Default nil: plain TCP. Listen and
 	// Dial use it; the core does not.
 	TLS *tls.Config
+
+	// Banned, at a server, reports whether an address is banned at the time now. What comes from a banned address is dropped and counted
+	// before anything else is done, and has no answer. Any goroutine may call it, for each datagram and each connection, so it must
+	// not block. Default: nobody is banned.
+	Banned func(now time.Time, from netip.Addr) bool
 
 	// Log gets a line for each player that joins or leaves. Default: none.
 	Log *slog.Logger

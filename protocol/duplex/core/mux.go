@@ -87,15 +87,18 @@ type Conn struct {
 	told view // the endpoint's, in one piece of memory with it
 	//lint:ignore U1000 the roster reaches it by a method of its own
 	member
-	mux       *Mux
-	scene     *Scene
-	index     int32 // in Scene.conns
-	streaming bool  // in Mux.streams
-	carrier   any   // what brings the bytes of main
+	mux   *Mux
+	scene *Scene
+	index int32 // in Scene.conns
 
-	place   *admission.Place[*Conn] // until it has joined
-	counted bool                    // among the players
-	entry   passes
+	// LogNumber, if the program sets it, is in each line of the log about the connection, as conn.
+	LogNumber uint32
+
+	carrier   any                     // what brings the bytes of main
+	place     *admission.Place[*Conn] // until it has joined
+	streaming bool                    // in Mux.streams
+	counted   bool                    // among the players
+	entry     passes
 
 	// Owner is for the program's own use, such as its player.
 	Owner any

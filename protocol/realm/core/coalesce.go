@@ -88,17 +88,24 @@ func (c *Codec) reduce(f *frame, newer map[uint16]*told, s *Shared) *frame {
 // subtract takes out of an update what newer ones say, notes the rest, and reports whether
 // anything was taken out.
 func (c *Codec) subtract(e *Entity, t *told) (changed bool) {
-	was := e.Has
+	was, pairs := e.Has, e.Attributes.count
 	ended := t.has == hasAll // what is noted of others is without HasObject
 	e.Has &^= t.has &^ HasObject
 	t.has |= was &^ HasObject
-	if was&HasObject == 0 {
-		return e.Has != was
-	}
-	if ended {
+	switch {
+	case ended:
 		e.Has = 0
-		return true
+	case was&HasObject != 0:
+		e.subtractPairs(t)
+		if e.Has&HasObject != 0 && c.Of(e.Type) != c {
+			e.Has |= was & HasType // without it the pairs could not be read
+		}
 	}
+	return e.Has != was || e.Attributes.count != pairs
+}
+
+// subtractPairs takes out the attributes that newer updates say, and notes the rest.
+func (e *Entity) subtractPairs(t *told) {
 	var kept []Attribute
 	pairs := slices.Collect(func(yield func(Attribute) bool) {
 		for id, v := range e.Attributes.All() {
@@ -117,12 +124,11 @@ func (c *Codec) subtract(e *Entity, t *told) (changed bool) {
 		}
 	}
 	if len(kept) == len(pairs) {
-		return e.Has != was
+		return
 	}
 	slices.Reverse(kept)
-	e.Attributes, _ = c.Attributes(kept...) // which were in it before
+	e.Attributes, _ = e.Attributes.codec.Attributes(kept...) // which were in it before
 	if len(kept) == 0 {
 		e.Has &^= HasObject
 	}
-	return true
 }

@@ -65,7 +65,7 @@ func (c *Codec) fill(m *Message, b []byte) {
 		m.Entities = Entities{c, int(r.U16("count")), r.Rest("entities", len(b))}
 	case KindEntityUpdate, KindEntityCreate:
 		if pairs := m.Entity.readBlock(&r); m.Entity.Has&HasObject != 0 {
-			m.Entity.Attributes = Attributes{c, pairs, r.Rest("attributes", len(b))}
+			m.Entity.Attributes = Attributes{c.forBlock(&m.Entity), pairs, r.Rest("attributes", len(b))}
 		}
 	case KindActionsDone:
 		m.Actions = Actions{c, int(r.U16("count")), r.Rest("actions", len(b))}

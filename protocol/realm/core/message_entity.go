@@ -67,7 +67,7 @@ type Attribute struct {
 }
 
 // Attributes returns pairs in wire form, in newly allocated memory. The error is ErrUnknown,
-// ErrType, ErrValue or ErrTooMany.
+// ErrType, ErrValue or ErrTooMany. Those of a block with a type are made by Of.
 func (c *Codec) Attributes(list ...Attribute) (Attributes, error) {
 	_, a, err := c.AppendAttributes(nil, list...)
 	return a, err
@@ -205,10 +205,28 @@ func (c *Codec) readPair(r *wire.BigReader) (uint16, Value) {
 	}
 	f, ok := c.attributes[id]
 	if !ok {
-		r.Fail(at, "attribute", "the schema has no such attribute")
+		r.Fail(at, "attribute", c.whyUnknown(id))
 		return 0, Value{}
 	}
 	return id, readValue(r, f.Type)
+}
+
+// whyUnknown says why an attribute cannot be read.
+func (c *Codec) whyUnknown(id uint16) string {
+	for _, own := range c.of {
+		if _, ok := own.attributes[id]; ok {
+			return "the schema has such an attribute of some types of entities, and this block is of another or does not tell its type"
+		}
+	}
+	return "the schema has no such attribute"
+}
+
+// forBlock returns the codec for the attributes of a block. The type comes before them.
+func (c *Codec) forBlock(e *Entity) *Codec {
+	if e.Has&HasType == 0 {
+		return c
+	}
+	return c.Of(e.Type)
 }
 
 // readEntity reads a block that was judged before.
@@ -217,6 +235,7 @@ func (c *Codec) readEntity(r *wire.BigReader, all []byte, e *Entity) {
 	if e.Has&HasObject == 0 {
 		return
 	}
+	c = c.forBlock(e)
 	from := r.Offset()
 	for range pairs {
 		c.readPair(r)

@@ -59,6 +59,9 @@ type Conn struct {
 	// Owner is for the program's own use, such as its player.
 	Owner any
 
+	// LogNumber, if the program sets it, is in each line of the log about the connection, as conn.
+	LogNumber uint32
+
 	mux     *Mux
 	group   *Group // see Place; nil before
 	place   int    // in the group's list, or nowhere

@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -27,6 +28,10 @@ type Schema struct {
 	// Attributes are the attributes of entities (the object bit), by number.
 	Attributes map[uint16]Field
 
+	// TypedAttributes are those whose type depends on the type of the entity, by the entity's type and by number. A block
+	// that has such an attribute has the type bit too, or cannot be read. No number is in both maps.
+	TypedAttributes map[uint16]map[uint16]Field
+
 	// Actions are the parameters of each action, by number.
 	Actions map[uint16][]Field
 
@@ -46,6 +51,8 @@ type Codec struct {
 	attributes map[uint16]Field
 	actions    map[uint16][]Field
 	config     []Field
+
+	of map[uint16]*Codec // by the type of the entity: this codec with that type's attributes; nil in those
 }
 
 // NewCodec returns the codec of a schema. It panics if a field's type is unset, which is a
@@ -60,6 +67,25 @@ func NewCodec(s Schema) *Codec {
 	for id, params := range s.Actions {
 		mustKnow(fmt.Sprintf("action %d", id), params)
 		c.actions[id] = slices.Clone(params)
+	}
+	for typ, attributes := range s.TypedAttributes {
+		if c.of == nil {
+			c.of = map[uint16]*Codec{}
+		}
+		own := &Codec{attributes: maps.Clone(c.attributes), actions: c.actions, config: c.config}
+		for id, f := range attributes {
+			mustKnow(fmt.Sprintf("attribute %d of type %d", id, typ), []Field{f})
+			own.attributes[id] = f
+		}
+		c.of[typ] = own
+	}
+	return c
+}
+
+// Of returns the codec for the attributes of entities of a type: c itself if no attribute depends on it.
+func (c *Codec) Of(typ uint16) *Codec {
+	if own := c.of[typ]; own != nil {
+		return own
 	}
 	return c
 }

@@ -49,6 +49,8 @@ type TimeStats struct {
 	Malformed uint64 // of a wrong size
 
 	Out uint64 // datagrams sent
+
+	Banned uint64 // datagrams of banned addresses, which are not in In: the shell counts them
 }
 
 // NewTimeServer returns a time server. live reports whether an address has a live connection. unix is the server's

@@ -16,6 +16,8 @@ type walk struct {
 	total [2]int
 	// params are the fields of the action that is being read, or of config.
 	params []Field
+	// pairs reads the attributes of the entity that is being read.
+	pairs *Codec
 }
 
 // stage is what comes next in a message.
@@ -45,7 +47,7 @@ func (c *Codec) walk(w *walk, from Side, r *wire.BigReader) {
 		case stageElement:
 			c.walkElement(w, r)
 		case stagePair:
-			c.readPair(r)
+			w.pairs.readPair(r)
 			w.inner--
 			r.In("attributes", w.total[1]-w.inner-1)
 		case stageParam:
@@ -204,7 +206,7 @@ func (c *Codec) walkBlock(w *walk, r *wire.BigReader) {
 	var e Entity
 	pairs := e.readBlock(r)
 	fits(r, r.Offset()-2, "attribute count", pairs*(pairHead+1), w.limit)
-	w.params, w.inner, w.total[1] = nil, pairs, pairs
+	w.params, w.pairs, w.inner, w.total[1] = nil, c.forBlock(&e), pairs, pairs
 }
 
 func (c *Codec) walkAction(w *walk, r *wire.BigReader) {

@@ -2,6 +2,7 @@ package connector
 
 import (
 	"cmp"
+	"net/netip"
 	"time"
 
 	"parley/protocol/relay/core"
@@ -30,6 +31,11 @@ type Config struct {
 	// FirstPort and LastPort are the range of ports for games, both included, for a firewall that lets only these
 	// through. There are never more games than ports. Default 0: the system chooses.
 	FirstPort, LastPort uint16
+
+	// Banned, at a server, reports whether an address is banned at the time now. What comes from a banned address is dropped and counted
+	// before anything else is done, and has no answer. Any goroutine may call it, for each datagram, so it must
+	// not block. Default: nobody is banned.
+	Banned func(now time.Time, from netip.Addr) bool
 
 	// Log, if set, gets a line for each player that joins or leaves a game, with its number and the
 	// game's port. Default: none.

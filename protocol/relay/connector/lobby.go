@@ -109,7 +109,7 @@ func NewLobby(c Config, key core.Key) *Lobby {
 // serverConfig is that of a relay server with this lobby.
 func (l *Lobby) serverConfig() core.Config {
 	c := l.cfg
-	return core.Config{Lobby: l, MaxPeers: c.maxPeers(), FirstPort: c.FirstPort, LastPort: c.LastPort, Log: c.Log}
+	return core.Config{Lobby: l, MaxPeers: c.maxPeers(), FirstPort: c.FirstPort, LastPort: c.LastPort, Banned: c.Banned, Log: c.Log}
 }
 
 // Games returns the number of games, including those that wait for their last messages to be confirmed.
@@ -394,8 +394,8 @@ func (l *Lobby) open(now time.Time, g *guest, seats int) {
 	l.answer(g, core.SemiOrdered, &FromMain{Kind: FromMainOpened, Port: m.port.Number()})
 }
 
-// hasRoom reports whether there is room for one more game. One that is over makes room at once. For one who is proven a game makes room whose players are not: of these the
-// one with the shortest conversation, and the oldest of several.
+// hasRoom reports whether there is room for one more game. One that is over makes room at once. For one who is proven a game
+// makes room whose players are not: of these the one with the shortest conversation, and the oldest of several.
 func (l *Lobby) hasRoom(now time.Time, g *guest) bool {
 	if len(l.matches) < l.cfg.MaxGames {
 		return true

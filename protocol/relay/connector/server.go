@@ -33,6 +33,7 @@ type ServerStats struct {
 	Mux        core.MuxStats
 	Traffic    core.Stats // of all peers, ended ones included
 	RoundTrips core.Times // of all peers
+	Banned     uint64     // datagrams of banned addresses, at all ports: see Config.Banned
 }
 
 // Listen starts a server whose main port is addr, written host:port; if empty, it is
@@ -58,7 +59,7 @@ func (s *Server) Addr() netip.AddrPort { return s.relay.Addr() }
 // Stats returns the counters. It works after Close, too.
 func (s *Server) Stats() (st ServerStats) {
 	r := s.relay.Stats()
-	st = ServerStats{Peers: r.Conns, Mux: r.Mux, Traffic: r.Traffic, RoundTrips: r.RoundTrips}
+	st = ServerStats{Peers: r.Conns, Mux: r.Mux, Traffic: r.Traffic, RoundTrips: r.RoundTrips, Banned: r.Loop.Banned}
 	s.relay.View(func() { st.Games, st.Players, st.Lobby = s.lobby.Games(), s.lobby.Players(), s.lobby.Stats() })
 	return st
 }

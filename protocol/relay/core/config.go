@@ -1,6 +1,9 @@
 package core
 
-import "time"
+import (
+	"net/netip"
+	"time"
+)
 
 // Config sets up a server or a client. The zero Config is usable: an open room, and a client
 // without a ticket. Config must not be changed after use.
@@ -27,6 +30,11 @@ type Config struct {
 	// FlushAfter is how long a message given to a client's Queue may wait for others to share its
 	// package. Default 10 ms. If negative, it is sent at the end of the loop's turn.
 	FlushAfter time.Duration
+
+	// Banned, at a server, reports whether an address is banned at the time now. What comes from a banned address is dropped and counted
+	// before anything else is done, and has no answer. Any goroutine may call it, for each datagram, so it must
+	// not block. Default: nobody is banned.
+	Banned func(now time.Time, from netip.Addr) bool
 
 	// Log, if set, gets a line for each participant that joins or leaves. Default none.
 	Log *Logger

@@ -68,6 +68,7 @@ type Endpoint struct {
 	paid        bool // confirmations have gone out: none is due now
 	announce    bool // EventJoined is due
 	last        bool // EventLeft is due
+	prompt      bool // confirmations go out now: the peer measures the path
 	allowance   admission.Allowance
 	credit      int32                // bytes of allowance that are booked and not yet used
 	looseHeld   int32                // bytes held by looseOut
@@ -114,6 +115,7 @@ type rare struct {
 	refusedAt  time.Time          // when a package of a peer was last not taken because too many wait
 	tookAt     time.Time          // when one was taken nevertheless
 	spared     bool               // its address is not ignored when it is gone
+	survey     survey             // measures the path for RTT
 	acked      queue.Fifo[uint32] // tags of confirmed packages that the game is to be told of: at most maxOutstanding
 }
 
@@ -259,10 +261,6 @@ func (e *Endpoint) State() State { return e.state }
 // Addr returns the address of the other end.
 func (e *Endpoint) Addr() netip.AddrPort { return e.peer }
 
-// RTT returns the smoothed round-trip time, 0 while it is unknown. It includes the time for which the other end gathers
-// confirmations.
-func (e *Endpoint) RTT() time.Duration { return e.sender.RTT() }
-
 // Answered reports whether the other end has confirmed something.
 func (e *Endpoint) Answered() bool { return e.answered }
 
@@ -279,6 +277,9 @@ func (e *Endpoint) Stats() Stats {
 	}
 	if e.probes != nil {
 		s.Probes = e.probes.sent
+	}
+	if e.rare != nil {
+		s.Probes += e.survey.count
 	}
 	return s
 }
@@ -440,6 +441,9 @@ func (e *Endpoint) nextDatagram(buf []byte) (int, bool) {
 	if e.probes != nil && e.probes.again != nil && !(e.looseOut.Len() > 0 && e.probesBehind()) {
 		return e.probes.transmit(e.probeTime(), buf), true
 	}
+	if n, ok := e.nextSurvey(buf); ok {
+		return n, true
+	}
 	if e.rare != nil && e.again > 0 {
 		e.again--
 		if e.state == StateJoining {
@@ -465,6 +469,9 @@ func (e *Endpoint) nextDatagram(buf []byte) (int, bool) {
 		if since := e.shared.ms(e.now) - e.confirmedMS; since > e.rules.rideAfterMS {
 			early = e.rules.ConfirmAfter
 		}
+	}
+	if e.prompt {
+		e.prompt, early = false, e.rules.ConfirmAfter
 	}
 	return e.confirm(buf, early)
 }

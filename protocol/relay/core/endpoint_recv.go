@@ -59,7 +59,14 @@ func (e *Endpoint) confirmed(now time.Time, d *Datagram) {
 			honest = true
 			continue
 		}
+		if e.surveyed(now, n) {
+			honest = true
+			continue
+		}
 		fate, tag := e.sender.Ack(now, n)
+		if fate == reliable.AckNew {
+			e.mayRepeat(now, n)
+		}
 		if fate != reliable.AckUnsent {
 			honest, first = true, first || n == 0
 		}
@@ -112,6 +119,9 @@ func (e *Endpoint) takeReliable(now time.Time, d *Datagram, b []byte) {
 		return // no honest package, so no sign of life either
 	case reliable.Ready, reliable.Held:
 		e.near = max(e.near, n)
+	}
+	if len(d.Payload) == 0 && fate == reliable.Repeat && d.Mode == SemiOrdered {
+		e.repeated(now)
 	}
 	e.hears(now)
 }

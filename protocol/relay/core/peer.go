@@ -13,16 +13,20 @@ type Peer struct {
 	member
 	port    *Port
 	room    *Room
-	place   int       // in the room's list
 	rested  time.Time // its NextTimeout when it was last idle
 	stirred bool      // more than a package to send has come since
 	busy    bool      // it is not idle yet in this turn
 	joined  bool      // the game knows of it
 	leaves  bool      // the game is to be told that it left: see rare
 
-	waitsFor int32         // receivers at which its line is full
-	share    meter         // its share of the room's rate
-	wakeAt   time.Duration // when it has a share again, in the time of the Mux; 0 if it does not wait for its share
+	waitsFor int32 // receivers at which its line is full
+	place    int32 // in the room's list
+
+	// LogNumber, if the program sets it, is in each line of the log about the connection, as conn.
+	LogNumber uint32
+
+	share  meter         // its share of the room's rate
+	wakeAt time.Duration // when it has a share again, in the time of the Mux; 0 if it does not wait for its share
 
 	end Endpoint
 
@@ -39,8 +43,7 @@ type member = roster.Member
 // Addr returns the peer's address.
 func (p *Peer) Addr() netip.AddrPort { return p.end.peer }
 
-// RTT returns the smoothed round-trip time, 0 while it is unknown. It includes the time for which the peer gathers
-// confirmations.
+// RTT returns the round-trip time of the path, 0 while it is unknown: see Endpoint.RTT.
 func (p *Peer) RTT() time.Duration { return p.end.RTT() }
 
 // State returns the state of the server's end.
@@ -85,9 +88,9 @@ func (p *Peer) send(mode Mode, payload []byte, tag uint32) error {
 	return err
 }
 
-// Repeat sends the peer an unreliable package of the server's own a few milliseconds from now. It is for a package that was just sent, and that the
-// peer waits for: nothing confirms it, and so a short burst of loss does not take both. It is sent if probes are lost on the path, or too few were sent to know, and
-// the path is not narrow. Another call before that replaces it.
+// Repeat sends the peer an unreliable package of the server's own a few milliseconds from now. It is for a package that was
+// just sent, and that the peer waits for: nothing confirms it, and so a short burst of loss does not take both. It is sent if
+// probes are lost on the path, or too few were sent to know, and the path is not narrow. Another call before that replaces it.
 func (p *Peer) Repeat(payload []byte) {
 	if p.end.probes == nil || p.end.maySend(Unreliable, payload) != nil {
 		return

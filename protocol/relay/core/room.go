@@ -35,7 +35,7 @@ func (r *Room) Add(p *Peer) {
 	case p.room != nil:
 		p.room.Remove(p)
 	}
-	p.room, p.place = r, len(r.members)
+	p.room, p.place = r, int32(len(r.members))
 	r.members = append(r.members, p)
 }
 

@@ -46,7 +46,7 @@ type Config struct {
 	// Admit.
 	EnterWithin time.Duration
 
-	// Admit, at a server, may refuse a new connection, such as that of a banned address. The client is told the first 19 bytes
+	// Admit, at a server, may refuse a new connection. The client is told the first 19 bytes
 	// of the reason. Default: all are admitted.
 	Admit func(from netip.AddrPort) (reason string, ok bool)
 
@@ -57,6 +57,11 @@ type Config struct {
 	// AcceptTable, at a client, decides whether to accept a part of the server's link table. Default: all are accepted, and
 	// unknown names are ignored.
 	AcceptTable func(Table) bool
+
+	// Banned, at a server, reports whether an address is banned at the time now. What comes from a banned address is dropped and counted
+	// before anything else is done, and has no answer. Any goroutine may call it, for each datagram, so it must
+	// not block. Default: nobody is banned.
+	Banned func(now time.Time, from netip.Addr) bool
 
 	// Log gets a line for each connection that begins or ends. Default: none.
 	Log *slog.Logger

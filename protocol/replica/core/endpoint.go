@@ -99,6 +99,7 @@ type Endpoint struct {
 
 	sync   syncState
 	store  *Store // server
+	number uint32 // of a server's clock for the peer
 	peeked uint32 // packets looked at behind a part that waits: see restHasCome
 	shared *Shared
 }

@@ -80,7 +80,10 @@ type member = roster.Member
 // Conn is a server's connection. It is owned by the goroutine that calls the Mux.
 type Conn struct {
 	member
-	number   uint32 // of the clock
+
+	// LogNumber, if the program sets it, is in each line of the log about the connection, as conn.
+	LogNumber uint32
+
 	mux      *Mux
 	endpoint Endpoint
 }
@@ -242,12 +245,12 @@ func (m *Mux) handleUnproven(now time.Time, from netip.AddrPort, v *halfOpen, p 
 		return
 	}
 	m.stats.Opened++
-	c := &Conn{mux: m, number: proven.number}
+	c := &Conn{mux: m}
 	c.endpoint.beginServer(now, from, m.cfg, m.shared, proven.extended, t, uint64(proven.next))
 	if proven.syncs > 0 {
 		c.endpoint.noteSync(proven.sequence, proven.sentAt)
 	}
-	c.endpoint.store = &m.store
+	c.endpoint.store, c.endpoint.number = &m.store, proven.number
 	m.conns.Add(from, c)
 	m.begin(now, c)
 	c.endpoint.stats.In++
@@ -417,7 +420,7 @@ func (m *Mux) forget(c *Conn) {
 	}
 	m.conns.Remove(c.endpoint.peer, c)
 	m.lobby.Leave(c)
-	m.ended.End(m.now, c.endpoint.peer, c.number)
+	m.ended.End(m.now, c.endpoint.peer, c.endpoint.number)
 	m.stats.Ended++
 	c.endpoint.Release()
 	one := c.Stats()

@@ -27,6 +27,7 @@ type view struct {
 	batch    uint32   // the newest that is under way, 0 if none is: see batches
 	told     uint64   // the version of the Store at the last Replicate
 	answer   answer   // what is told again
+	watch    watch    // see Conn.Knows
 }
 
 type slots struct {
@@ -99,6 +100,9 @@ func (c *Conn) Sees(e *Entity) (id uint8, ok bool) {
 }
 
 func (v *view) hide(s *slot) {
+	if v.watch.slot == s {
+		v.watch.slot = nil
+	}
 	delete(v.seen, s.entity)
 	v.shape -= s.entity.store.place(s)
 	last := v.order[len(v.order)-1]

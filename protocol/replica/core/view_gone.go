@@ -40,7 +40,9 @@ func (c *Conn) sendGone(now time.Time) {
 func (e *Endpoint) settled(tag uint32, arrived bool) {
 	v, b := e.view, *e.store.batches.at(tag)
 	e.store.batches.end(v, tag)
-	if !arrived && b.cargo != nil {
+	if arrived {
+		v.watch.arrived(b.cargo)
+	} else if b.cargo != nil {
 		v.again(e.store, b.cargo)
 	}
 	e.store.cargos.give(b.cargo)

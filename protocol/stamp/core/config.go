@@ -35,6 +35,11 @@ type Config struct {
 	// and must not block.
 	Admit func(from netip.AddrPort) string
 
+	// Banned, at a server, reports whether an address is banned at the time now. What comes from a banned address is dropped and counted
+	// before anything else is done, and has no answer. Any goroutine may call it, for each datagram, so it must
+	// not block. Default: nobody is banned.
+	Banned func(now time.Time, from netip.Addr) bool
+
 	// Log gets a line for each connection that begins or ends. Default: none.
 	Log *slog.Logger
 

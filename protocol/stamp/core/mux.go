@@ -68,6 +68,9 @@ type Conn struct {
 	number   uint32 // of the clock
 	mux      *Mux
 	endpoint Endpoint
+
+	// LogNumber, if the program sets it, is in each line of the log about the connection, as conn.
+	LogNumber uint32
 }
 
 // member is a roster.Member by a name that users of a Conn do not see.
@@ -274,7 +277,8 @@ func (c *Conn) Rate() int64 { return c.endpoint.Rate() }
 func (c *Conn) Pressure() Pressure { return c.endpoint.Pressure() }
 
 // Budget returns how many bytes the tick that begins now may send the client, headers of IP and UDP included: a great many unless
-// the path to the client is narrow. Call it once a tick, before the tick's packets are sent. If it is 0, nothing should be sent by SendReport.
+// the path to the client is narrow. Call it once a tick, before the tick's packets are sent. If it is 0, nothing should be sent
+// by SendReport.
 func (c *Conn) Budget() int { return c.endpoint.sender.Budget(c.mux.now) }
 
 // Path returns what is known of the path to the client. Without Budget nothing is.

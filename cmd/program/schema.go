@@ -1,0 +1,55 @@
+package program
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"parley/arena"
+	"parley/play/schema"
+)
+
+func newSchema() *cobra.Command {
+	var asJSON bool
+	var profileName string
+	cmd := &cobra.Command{
+		Use:   "schema",
+		Short: "Show the kinds, fields and actions of the game",
+		Long: `Schema shows what the game of this program sends: its kinds with their fields,
+and its actions with their parameters, as they are numbered in each dialect.
+Arrays and nested structs are shown flattened, as they travel.
+
+The fingerprint tells schemas apart. Clients of replica, relay and duplex are
+told the fingerprint of the server's game when they enter.
+
+With --json the names of the members stay as they are from version to version:
+programs may rely on them.`,
+		Example: `  parley schema
+  parley schema --json
+  parley schema --realm-profile miko`,
+		DisableFlagsInUseLine: true,
+		Args:                  noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			profile, err := realmProfileOf(profileName)
+			if err != nil {
+				return err
+			}
+			game := arena.Game()
+			if profile.tickRate != 0 {
+				game = arena.GameAt(profile.tickRate)
+			}
+			d, err := schema.Describe(game, profile.firstType)
+			if err != nil {
+				return failure{err}
+			}
+			if !asJSON {
+				_, err := fmt.Fprint(cmd.OutOrStdout(), d.Text())
+				return err
+			}
+			return printJSON(cmd.OutOrStdout(), d)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().StringVar(&profileName, "realm-profile", "plain", "what realm's clients know of the game: plain or miko")
+	return cmd
+}

@@ -1,0 +1,143 @@
+package program
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	front "parley"
+	"parley/play/match"
+	"parley/web"
+	"parley/world"
+)
+
+// playFlags are the flags of the players' part of the API.
+type playFlags struct {
+	addr, hosts, origins string
+	rooms                bool
+}
+
+func (f *playFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.addr, "play", ":8000", "where players find rooms and matches (TCP)")
+	flags.StringVar(&f.hosts, "play-hosts", "", "host names under which players may ask at --play, as a.example,b.example")
+	flags.StringVar(&f.origins, "play-origins", "", "sites whose pages may ask at --play, as https://a.example,https://b.example")
+	flags.BoolVar(&f.rooms, "player-rooms", false, "players may open rooms at --play, at most 4 from each address")
+}
+
+// check refuses origins that no browser would send.
+func (f *playFlags) check() error {
+	for _, o := range splitList(f.origins) {
+		if u, err := url.Parse(o); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" {
+			return fmt.Errorf("--play-origins has %q, which is no site; write it as browsers do, such as https://game.example", o)
+		}
+	}
+	return nil
+}
+
+// listen serves the players' part, unless it is off.
+func (f *playFlags) listen(s *front.Server, game front.Game, c front.Config) (*web.Page, error) {
+	if f.addr == front.Off {
+		return nil, nil
+	}
+	l, err := newLobby(s, game, c)
+	if err != nil {
+		return nil, err
+	}
+	page, err := web.ListenPlay(f.addr, web.PlayConfig{Lobby: l, Rooms: f.rooms, Hosts: splitList(f.hosts), Origins: splitList(f.origins), Banned: s.Banned, Log: s.Log()})
+	if wrong := (*net.AddrError)(nil); errors.As(err, &wrong) {
+		return nil, fmt.Errorf("--play: %s: %s; write host:port, such as :8000, or off", wrong.Addr, wrong.Err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--play: %w", err)
+	}
+	return page, nil
+}
+
+// splitList returns the items of a list that is written with commas.
+func splitList(text string) (list []string) {
+	for _, item := range strings.Split(text, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			list = append(list, item)
+		}
+	}
+	return list
+}
+
+// lobby is a server as players know it before they play.
+type lobby struct {
+	server    *front.Server
+	about     web.PlayServer
+	addresses []web.Address
+	tickets   bool // no room is open
+}
+
+func newLobby(s *front.Server, game front.Game, c front.Config) (*lobby, error) {
+	schema, err := game.Schema()
+	if err != nil {
+		return nil, err
+	}
+	l := &lobby{server: s, tickets: c.TicketKey != nil}
+	l.about = web.PlayServer{Game: game.Name, Fingerprint: fmt.Sprintf("%016x", schema.Fingerprint()), TickRate: c.TickRate, Dialects: map[string]web.PlayAddress{}}
+	l.addresses = addressesOf(s, c.RealmPlain)
+	for _, a := range l.addresses {
+		l.about.Dialects[a.Dialect] = web.PlayAddress{Carrier: a.Carrier, Address: a.Address}
+	}
+	return l, nil
+}
+
+func (l *lobby) About() web.PlayServer { return l.about }
+
+func (l *lobby) OpenRooms() (list []web.PlayRoom, err error) {
+	if l.tickets {
+		return nil, nil
+	}
+	rooms, err := l.server.Rooms()
+	for _, r := range rooms {
+		if !r.Closed {
+			list = append(list, web.PlayRoom{Name: r.Name, Mode: r.Mode, Players: r.Players, MaxPlayers: r.MaxPlayers})
+		}
+	}
+	return list, refusal(err, 0)
+}
+
+func (l *lobby) OpenRoom(r web.PlayRoom) (web.PlayRoom, error) {
+	if l.tickets {
+		return r, &web.Refusal{Status: http.StatusConflict, Err: errors.New("rooms of this server need a ticket, so players cannot open any; ask for a match")}
+	}
+	if r.MaxPlayers < 0 || r.MaxPlayers > world.MaxPlayers {
+		return r, &web.Refusal{Status: http.StatusBadRequest, Err: fmt.Errorf(`"max_players" is %d: give 1 to %d, or leave it out`, r.MaxPlayers, world.MaxPlayers)}
+	}
+	if len(r.Mode) > match.MaxMode {
+		return r, &web.Refusal{Status: http.StatusBadRequest, Err: fmt.Errorf(`"mode" has %d bytes: the limit is %d`, len(r.Mode), match.MaxMode)}
+	}
+	if err := l.server.Open(front.Room{Name: r.Name, Mode: r.Mode, MaxPlayers: r.MaxPlayers, Seed: randomSeed(), ByPlayers: true}); err != nil {
+		return r, refusal(err, 0)
+	}
+	rooms, err := l.OpenRooms()
+	for _, x := range rooms {
+		if x.Name == r.Name {
+			return x, nil
+		}
+	}
+	return r, err
+}
+
+func (l *lobby) Match(ctx context.Context, from netip.Addr, who web.Wish) (web.Match, bool, error) {
+	m, err := l.server.Match(ctx, front.MatchRequest{Name: who.Name, Mode: who.Mode, Players: who.Players, From: from})
+	switch {
+	case errors.Is(err, front.ErrNobody) || err != nil && ctx.Err() != nil:
+		return web.Match{}, false, nil
+	case err != nil:
+		return web.Match{}, false, refusal(err, 0)
+	}
+	return web.Match{Room: m.Room, Ticket: hex.EncodeToString(m.Ticket), Addresses: l.addresses}, true, nil
+}

@@ -1,0 +1,305 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/internal/admission"
+)
+
+// PlayConfig sets up the players' part. It must not be changed after use.
+type PlayConfig struct {
+	Lobby Lobby
+
+	// Rooms lets players open rooms, with POST /play/rooms.
+	Rooms bool
+
+	// Hosts are names by which clients may ask, in addition to IP addresses and localhost. Another name is refused, as a foreign
+	// site may have made it resolve to this server (DNS rebinding).
+	Hosts []string
+
+	// Origins are the sites whose pages may ask, as browsers write them: https://game.example. Default: only pages of the server itself.
+	Origins []string
+
+	// Banned reports whether an address is banned: its connections are closed at once, and those that are there with their next
+	// request. Default: none is.
+	Banned func(netip.Addr) bool
+
+	// Log gets errors of connections and of the lobby. Default: they are discarded.
+	Log *slog.Logger
+}
+
+// ListenPlay starts the players' part of the API at addr, host:port. With port 0 the system chooses the port. Its paths are
+//
+//	GET  /play/server  what a client needs to connect
+//	GET  /play/rooms   the rooms that anybody may enter
+//	POST /play/rooms   a room of a mode with a free place, which is opened if there is none (with Rooms)
+//	POST /play/match   waits up to 30 seconds for others who want the same, and answers with their room and a ticket
+//
+// No token is needed. An address may make 10 calls a minute.
+func ListenPlay(addr string, c PlayConfig) (*Page, error) {
+	h := newPlay(c)
+	guard := newPlayGuard(maxPlayConns, maxPlayConnsOf, func(from netip.Addr) bool { return !h.hears(from) })
+	p := &Page{}
+	p.server.Handler, p.server.ConnState, p.server.IdleTimeout = h, guard.watch, playIdle
+	p.server.RegisterOnShutdown(h.stop)
+	if err := p.listen(addr, c.Log, "play"); err != nil {
+		h.stop()
+		return nil, err
+	}
+	return p, nil
+}
+
+// PlayHandler returns the players' part, for a program with an HTTP server of its own.
+func PlayHandler(c PlayConfig) http.Handler { return newPlay(c) }
+
+// play is the players' part.
+type play struct {
+	PlayConfig
+	paths map[string]map[string]playCall // path, then method
+	log   *slog.Logger
+	waits chan struct{} // calls of Match
+	end   context.Context
+	stop  func() // ends those who wait
+
+	clock func() time.Time
+
+	mu    sync.Mutex
+	calls *admission.Buckets // those that are answered with something
+	heard *admission.Buckets // connections and requests, whatever they are
+
+	listing sync.Mutex // held while rooms are listed, looked for and opened
+	rooms   []PlayRoom // as they were at roomsAt, and those that were opened since
+	roomsAt time.Time
+	sent    map[string]int          // players who were told to go to a room since then
+	opened  map[netip.Addr][]string // the rooms that players of an address have opened
+}
+
+// playCall answers a request: with a status and an answer, or with an error.
+type playCall func(w http.ResponseWriter, r *http.Request, from netip.Addr) (status int, answer any, err error)
+
+func newPlay(c PlayConfig) *play {
+	p := &play{PlayConfig: c, log: c.Log, waits: make(chan struct{}, maxPlayWaits), clock: time.Now, sent: map[string]int{}, opened: map[netip.Addr][]string{}}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	p.end, p.stop = context.WithCancel(context.Background())
+	var secret admission.Key
+	rand.Read(secret[:])
+	p.calls = admission.NewBuckets(playLimit(admission.Limit{Rate: 1, Burst: playCalls * playCallCost}), secret)
+	p.heard = admission.NewBuckets(playLimit(admission.Limit{Rate: heardRate, Burst: heardAtOnce}), secret)
+	p.paths = map[string]map[string]playCall{
+		"/play/server": {http.MethodGet: p.server},
+		"/play/rooms":  {http.MethodGet: p.list},
+		"/play/match":  {http.MethodPost: p.match},
+	}
+	if c.Rooms {
+		p.paths["/play/rooms"][http.MethodPost] = p.enter
+	}
+	return p
+}
+
+// playLimit limits addresses, and together those that one customer has.
+func playLimit(address admission.Limit) admission.BucketsConfig {
+	return admission.BucketsConfig{Source: address, Prefix: admission.Limit{Rate: hostsOfSite * address.Rate, Burst: hostsOfSite * address.Burst}, Total: admission.NoLimit}
+}
+
+// hears reports whether an address is listened to, and charges it for that. A refusal costs as much as an answer, so what asks in a
+// loop gets none: its connection is closed.
+func (p *play) hears(from netip.Addr) bool {
+	if p.Banned != nil && p.Banned(from) {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.heard.Allow(p.clock(), admission.Host(from), 1)
+}
+
+// ServeHTTP answers a request, if its name, its origin and the number of calls of its address are as they should be.
+func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !p.hears(source(r)) {
+		panic(http.ErrAbortHandler) // closes the connection, also before the requests that wait in it
+	}
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	origin := r.Header.Get("Origin")
+	methods := p.paths[r.URL.Path]
+	switch {
+	case !ours(p.Hosts, r.Host):
+		p.refuse(w, r, refuse(http.StatusMisdirectedRequest, "this server is not known by that name; ask by its address, or add the name to --play-hosts"))
+		return
+	case foreign(r) && !p.allows(origin):
+		p.refuse(w, r, refuse(http.StatusForbidden, "this is not for pages of other sites; --play-origins can name them"))
+		return
+	case origin != "": // a page may read the answer
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Vary", "Origin")
+	}
+	if methods == nil {
+		p.refuse(w, r, refuse(http.StatusNotFound, "there is no %s here; there are /play/server, /play/rooms and /play/match", shortened(r.URL.Path)))
+		return
+	}
+	call, allowed := methods[cmp.Or(map[string]string{http.MethodHead: http.MethodGet}[r.Method], r.Method)], allowedOf(methods)
+	switch {
+	case r.Method == http.MethodOptions: // a browser asks before it sends a page's request; it costs nothing
+		h.Set("Access-Control-Allow-Methods", allowed)
+		h.Set("Access-Control-Allow-Headers", "Content-Type")
+		w.WriteHeader(http.StatusNoContent)
+	case call == nil:
+		h.Set("Allow", allowed)
+		p.refuse(w, r, refuse(http.StatusMethodNotAllowed, "%s takes %s, not %s", r.URL.Path, allowed, shortened(r.Method)))
+	default:
+		p.answer(w, r, call)
+	}
+}
+
+func (p *play) answer(w http.ResponseWriter, r *http.Request, call playCall) {
+	from := source(r)
+	if !p.mayCall(from) {
+		w.Header().Set("Retry-After", "6")
+		p.refuse(w, r, refuse(http.StatusTooManyRequests, "too many calls from your address: at most %d a minute are answered", playCalls))
+		return
+	}
+	status, answer, err := call(w, r, from)
+	switch {
+	case err != nil && r.Context().Err() != nil && !errors.As(err, new(*Refusal)): // the client has left
+	case err != nil:
+		p.refuse(w, r, err)
+	default:
+		send(w, status, answer)
+	}
+}
+
+// mayCall charges a call to its address.
+func (p *play) mayCall(from netip.Addr) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.calls.Allow(p.clock(), admission.Host(from), playCallCost)
+}
+
+// allows reports whether pages of a site may ask.
+func (p *play) allows(origin string) bool {
+	return slices.ContainsFunc(p.Origins, func(o string) bool {
+		return o != "" && strings.EqualFold(strings.TrimSuffix(o, "/"), origin)
+	})
+}
+
+// refuse answers with an error. One that is no Refusal is ours, and its text is for the log alone.
+func (p *play) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	refusal := &Refusal{Status: http.StatusInternalServerError, Err: errors.New("the server failed; its log says why")}
+	if !errors.As(err, &refusal) {
+		p.log.Error("the players' API failed", "proto", "play", "path", r.URL.Path, "err", err)
+	}
+	send(w, refusal.Status, struct {
+		Error string `json:"error"`
+	}{refusal.Error()})
+}
+
+// server answers /play/server.
+func (p *play) server(_ http.ResponseWriter, r *http.Request, _ netip.Addr) (int, any, error) {
+	s := p.Lobby.About()
+	dialects := make(map[string]PlayAddress, len(s.Dialects))
+	for name, a := range s.Dialects {
+		a.Address = reachable(a.Address, r.Host)
+		dialects[name] = a
+	}
+	s.Dialects = dialects
+	return http.StatusOK, s, nil
+}
+
+// match answers /play/match.
+func (p *play) match(w http.ResponseWriter, r *http.Request, from netip.Addr) (int, any, error) {
+	body, err := readPlay[Wish](w, r)
+	if err != nil {
+		return 0, nil, err
+	}
+	select {
+	case p.waits <- struct{}{}:
+		defer func() { <-p.waits }()
+	default:
+		return 0, nil, refuse(http.StatusServiceUnavailable, "too many players wait for a match; try again")
+	}
+	control := http.NewResponseController(w)
+	control.SetReadDeadline(time.Time{}) // without this, the context would end with the deadline of the body
+	control.SetWriteDeadline(time.Time{})
+	ctx, cancel := context.WithTimeout(r.Context(), matchPatience)
+	defer cancel()
+	defer context.AfterFunc(p.end, cancel)()
+	m, found, err := p.Lobby.Match(ctx, from, body)
+	control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	switch {
+	case err != nil:
+		return 0, nil, err
+	case !found && p.end.Err() != nil:
+		return 0, nil, refuse(http.StatusServiceUnavailable, "the server is ending")
+	case !found:
+		return http.StatusNoContent, nil, nil
+	}
+	addresses := make([]Address, len(m.Addresses))
+	for i, a := range m.Addresses {
+		a.Address = reachable(a.Address, r.Host)
+		addresses[i] = a
+	}
+	m.Addresses = addresses
+	return http.StatusOK, m, nil
+}
+
+// readPlay reads a body.
+func readPlay[T any](w http.ResponseWriter, r *http.Request) (T, error) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxPlayBody)
+	body, err := (&call{body: reflect.TypeFor[T](), mayBeEmpty: reflect.TypeFor[T]() == reflect.TypeFor[PlayWish]()}).read(w, r)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return *body.(*T), nil
+}
+
+// source returns the address that a request comes from.
+func source(r *http.Request) netip.Addr {
+	at, _ := netip.ParseAddrPort(r.RemoteAddr) // it is the server's own text
+	return at.Addr().Unmap()
+}
+
+// reachable returns an address as the client of a request can use it: one that listens everywhere is at the host that was asked.
+func reachable(addr, host string) string {
+	at, err := netip.ParseAddrPort(addr)
+	if err != nil || !at.Addr().IsUnspecified() {
+		return addr
+	}
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	_, port, _ := net.SplitHostPort(addr)
+	return net.JoinHostPort(strings.Trim(name, "[]"), port)
+}
+
+func allowedOf(methods map[string]playCall) string {
+	var list []string
+	for m := range methods {
+		list = append(list, m)
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+// shortened is a stranger's text for an error.
+func shortened(text string) string {
+	if len(text) > 64 {
+		return text[:64] + "…"
+	}
+	return text
+}
