@@ -139,21 +139,22 @@ func (r *Room) returning(s *Seat, name string) (*Player, error) {
 	case s.pass == nil:
 	case s.pass.Kind == message.PassSession:
 		id, _ := r.sim.ByToken(s.pass.token)
-		if p := r.players[id]; p != nil && !p.kicked() {
+		if p := r.players[id]; p != nil && !p.isOver() {
 			return p, nil
 		}
 		return nil, r.hub.gate.noSession()
 	case s.pass.Kind == message.PassTicket:
 		id, _ := r.sim.Spent(s.pass.serial)
-		if p := r.players[id]; p != nil && !p.kicked() {
+		if p := r.players[id]; p != nil && !p.isOver() {
 			return p, nil
 		}
 	}
 	return nil, nil
 }
 
-// kicked reports whether the player was kicked, and its connection has yet to end: "a kick or a ban ends it at once" (entry).
-func (p *Player) kicked() bool { return p.seat != nil && p.seat.kicked != nil }
+// isOver reports whether the player was kicked or has said goodbye, and its connection has yet to end: "The client's goodbye, a kick
+// or a ban ends it at once" (entry). The goodbye may wait in the list of another dialect than the one that reads its pass.
+func (p *Player) isOver() bool { return p.seat != nil && (p.seat.kicked != nil || p.seat.bade.Load()) }
 
 // settleTickets lets in those whose tickets are spent by now.
 func (h *Hub) settleTickets() {

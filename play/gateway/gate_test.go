@@ -155,6 +155,28 @@ func TestATicketLetsInOne(t *testing.T) {
 	}
 }
 
+// Who says goodbye over one dialect and shows its ticket again over another is not that player again, whichever of the two the hub reads
+// first.
+func TestATicketIsUsedOnceItsPlayerSaidGoodbye(t *testing.T) {
+	h, first := newDesk(t, Config{TicketKey: testKey})
+	second := &desk{radius: -1}
+	h.Add(second)
+	ticket := ticketFor(t, "main", "ann")
+	s := must(second.show(h, ticket))
+	settle(t, h)
+	again := first.chair()
+	again.from, again.pass = s.from, s.pass
+	first.inbox.put(request{seat: again, ask: askEnter})
+	s.leave(true)
+	settle(t, h)
+	if again.player != nil || again.kicked != RefusedUsed {
+		t.Errorf("it is %v, told %v", again.player, again.kicked)
+	}
+	if len(h.main.players) != 0 {
+		t.Errorf("%d players", len(h.main.players))
+	}
+}
+
 // A player is in the world when its ticket is on the disk, and not before.
 func TestATicketIsOnTheDiskBeforeItsPlayerIsIn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "spent-tickets")

@@ -77,6 +77,9 @@ func (b *inbox) put(r request) bool {
 	if r.ask == askSteer || r.ask == askAct {
 		r.at = sinceStart()
 	}
+	if r.ask == askLeave && r.bye {
+		r.seat.bade.Store(true)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if r.ask > askLeave {

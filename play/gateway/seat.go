@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"parley/internal/pace"
@@ -10,7 +11,7 @@ import (
 )
 
 // Seat is a place in the game: a connection of a dialect, and its player. Each dialect has its own
-// type of seat, which embeds this one. The hub owns all fields except waiting.
+// type of seat, which embeds this one. The hub owns all fields except waiting and bade.
 type Seat struct {
 	dialect Dialect
 	own     client // the dialect's own seat, which embeds this one
@@ -35,11 +36,12 @@ type Seat struct {
 	player     *Player // nil until it has entered, and of spectators
 	view       *world.View
 	left       bool
-	kicked     error  // why, if it was, or was not let in
-	told       bool   // that it is, over a dialect whose goodbye has no words
-	verdict    error  // on its pass
-	sid        uint16 // the number of the own entity that its pass gives
-	known      bool   // its client has shown that it has a token
+	bade       atomic.Bool // its client has said goodbye; the hub may have yet to read of it
+	kicked     error       // why, if it was, or was not let in
+	told       bool        // that it is, over a dialect whose goodbye has no words
+	verdict    error       // on its pass
+	sid        uint16      // the number of the own entity that its pass gives
+	known      bool        // its client has shown that it has a token
 	token      message.Token
 	chat       allowance
 	terrain    allowance

@@ -65,6 +65,7 @@ type visitor struct {
 	asks               bool     // it waits for a verdict
 	closes             int      // turns until the hub hears that it is over; 0 if it is not closing
 	over               bool     // the hub was told that it has left
+	parted             bool     // it has said goodbye; the hub may have yet to read of it
 
 	// The model's.
 	body  *body  // the player that it is
@@ -349,7 +350,7 @@ func (m *model) act() {
 		case 2:
 			m.note("visitor %d says goodbye", v.nr)
 			put(askLeave, true)
-			v.closes = -1
+			v.closes, v.parted = -1, true
 		case 3, 4, 5, 6, 7:
 			if v.welcomes > 0 && !v.account {
 				m.note("visitor %d acknowledges", v.nr)
@@ -619,7 +620,8 @@ func (m *model) sequence(turns int) {
 		if !v.over && v.closes == 0 {
 			m.note("visitor %d drops at the end", v.nr)
 			v.closes = -1
-			v.dialect.requests().put(request{seat: &v.Seat, ask: askLeave, bye: m.rand.IntN(2) == 0})
+			v.parted = m.rand.IntN(2) == 0
+			v.dialect.requests().put(request{seat: &v.Seat, ask: askLeave, bye: v.parted})
 		}
 	}
 	for range 5 + 2*m.hold { // until all holds are over

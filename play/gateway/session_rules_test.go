@@ -116,7 +116,7 @@ func (m *model) goal(v *visitor) (*place, error) {
 func (m *model) back(p *place, v *visitor) (*body, error) {
 	for _, b := range p.bodies {
 		switch {
-		case b.kicked:
+		case b.kicked || b.conn != nil && b.conn.parted:
 		case v.account && b.account != "" && b.conn == nil && b.account == v.name:
 			return b, nil
 		case v.pass == nil:
