@@ -24,8 +24,14 @@ type banBook struct {
 	set  bans.Set
 	file string
 
-	mu   sync.Mutex
-	bans map[netip.Prefix]Ban
+	// disk is held while the file is written, and mu never is: a slow disk delays those who change the list, and not those who
+	// read it. Whoever takes both takes disk first.
+	disk    sync.Mutex
+	written uint64 // the newest change that is in the file
+
+	mu      sync.Mutex
+	bans    map[netip.Prefix]Ban
+	changes uint64
 }
 
 // bansFile is the list of banned addresses in the data folder.
@@ -107,33 +113,52 @@ func readBans(name string) ([]Ban, error) {
 	return all, nil
 }
 
-// add has a ban hold from the next datagram on, and writes it down.
-func (b *banBook) add(ban Ban) error {
+// add has a ban hold from the next datagram on, and returns the number of the change, for keep. It does not wait for the disk:
+// whoever is banned under attack is banned at once, also on a machine whose disk is full.
+func (b *banBook) add(ban Ban) (change uint64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forget(time.Now())
 	if _, there := b.bans[ban.Prefix]; !there && len(b.bans) >= MaxBans {
-		return fmt.Errorf("%w: there are %d: lift some, or ban a larger network", ErrTooManyBans, MaxBans)
+		return 0, fmt.Errorf("%w: there are %d: lift some, or ban a larger network", ErrTooManyBans, MaxBans)
 	}
 	b.bans[ban.Prefix] = ban
-	return b.changed()
+	return b.changed(), nil
 }
 
-// remove lifts a ban.
-func (b *banBook) remove(p netip.Prefix) error {
+// remove lifts a ban, and returns the number of the change.
+func (b *banBook) remove(p netip.Prefix) (change uint64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forget(time.Now())
 	if _, there := b.bans[p]; !there {
 		for _, other := range b.sorted() {
 			if other.Prefix.Contains(p.Addr()) && other.Prefix.Bits() < p.Bits() {
-				return fmt.Errorf("%w: %v; %v, which holds it, is banned", ErrNoBan, p, other.Prefix)
+				return 0, fmt.Errorf("%w: %v; %v, which holds it, is banned", ErrNoBan, p, other.Prefix)
 			}
 		}
-		return fmt.Errorf("%w: %v", ErrNoBan, p)
+		return 0, fmt.Errorf("%w: %v", ErrNoBan, p)
 	}
 	delete(b.bans, p)
-	return b.changed()
+	return b.changed(), nil
+}
+
+// keep writes a change down. The file gets the newest list, so that it never goes back to an older one, and those who wait for the
+// disk together need one turn of it.
+func (b *banBook) keep(change uint64) error {
+	b.disk.Lock()
+	defer b.disk.Unlock()
+	if b.written >= change {
+		return nil
+	}
+	b.mu.Lock()
+	list, newest := b.sorted(), b.changes
+	b.mu.Unlock()
+	if err := writeBans(b.file, list); err != nil {
+		return fmt.Errorf("%w: %w", ErrBanNotKept, err)
+	}
+	b.written = newest
+	return nil
 }
 
 // list returns the bans that hold, in the order of their addresses.
@@ -160,14 +185,11 @@ func (b *banBook) forget(now time.Time) {
 	maps.DeleteFunc(b.bans, func(_ netip.Prefix, x Ban) bool { return !x.Until.IsZero() && !now.Before(x.Until) })
 }
 
-// changed makes the list hold, and then writes it down: whoever is banned under attack is banned at once, also on a machine whose
-// disk is full.
-func (b *banBook) changed() error {
+// changed makes the list hold, and numbers the change.
+func (b *banBook) changed() uint64 {
 	b.use()
-	if err := b.write(); err != nil {
-		return fmt.Errorf("%w: %w", ErrBanNotKept, err)
-	}
-	return nil
+	b.changes++
+	return b.changes
 }
 
 func (b *banBook) use() {
@@ -178,21 +200,21 @@ func (b *banBook) use() {
 	b.set.Use(bans.NewTable(entries))
 }
 
-// write replaces the file as a whole: a server that is killed meanwhile finds the old list or the new one.
-func (b *banBook) write() error {
+// writeBans replaces the file as a whole: a server that is killed meanwhile finds the old list or the new one.
+func writeBans(file string, all []Ban) error {
 	list := banList{Version: 1, Bans: []banLine{}}
-	for _, x := range b.sorted() {
+	for _, x := range all {
 		list.Bans = append(list.Bans, banLine{x.Prefix, x.Reason, x.Until})
 	}
 	text, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(b.file)
+	dir := filepath.Dir(file)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(b.file+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(file+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -203,7 +225,7 @@ func (b *banBook) write() error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), b.file); err != nil {
+	if err := os.Rename(f.Name(), file); err != nil {
 		return err
 	}
 	return syncDir(dir)

@@ -88,9 +88,9 @@ func (s *Server) Ban(b Ban) error {
 		return s.do(func() { s.hub.EvictAccount(b.Reason, b.Account) })
 	}
 	b.Prefix = bans.Canon(b.Prefix)
-	kept := s.bans.add(b)
-	if kept != nil && !errors.Is(kept, ErrBanNotKept) {
-		return kept
+	change, err := s.bans.add(b)
+	if err != nil {
+		return err
 	}
 	line := []any{"prefix", b.Prefix, "reason", b.Reason}
 	if !b.Until.IsZero() {
@@ -102,7 +102,8 @@ func (s *Server) Ban(b Ban) error {
 	}
 	holds := holdsOf(b.Prefix)
 	s.matches.evict(holds)
-	return errors.Join(s.do(func() { s.hub.EvictAddress(b.Reason, holds) }), kept)
+	err = s.do(func() { s.hub.EvictAddress(b.Reason, holds) })
+	return errors.Join(err, s.bans.keep(change)) // last: nobody stays in a room for as long as a slow disk takes
 }
 
 // holdsOf reports whether addresses are of a prefix as the doors of the dialects see it: Prefix.Contains has no address with a zone in it.
@@ -126,11 +127,12 @@ func (s *Server) Unban(b Ban) error {
 	}
 	if b.Account == "" {
 		b.Prefix = bans.Canon(b.Prefix)
-		err := s.bans.remove(b.Prefix)
-		if err == nil || errors.Is(err, ErrBanNotKept) {
-			s.Log().Info("ban lifted", "prefix", b.Prefix)
+		change, err := s.bans.remove(b.Prefix)
+		if err != nil {
+			return err
 		}
-		return err
+		s.Log().Info("ban lifted", "prefix", b.Prefix)
+		return s.bans.keep(change)
 	}
 	err := s.askAccounts(func(done func(account.Answer)) error {
 		ctx, cancel := context.WithTimeout(context.Background(), storePatience)
