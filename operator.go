@@ -52,6 +52,8 @@ var (
 	ErrBanNotKept = errors.New("parley: the ban is changed, but only until the server ends")
 	// ErrNoAccount means that there is no such account.
 	ErrNoAccount = errors.New("parley: no such account")
+	// ErrNoAnswer means that the store of accounts has not answered in time.
+	ErrNoAnswer = errors.New("parley: the store of accounts has not answered")
 )
 
 // ParsePrefix reads a network, such as 192.0.2.0/24 or 2001:db8::/56, or a single address, for Ban.
@@ -72,7 +74,8 @@ func ParsePrefix(text string) (netip.Prefix, error) {
 //
 // Bans of addresses are kept in the file bans.json in Config.DataDir, and hold again when the server is started again. If the file cannot be
 // written, the ban holds all the same, and Ban returns ErrBanNotKept. Bans of accounts are kept by the store of accounts. Ban
-// returns ErrNoAccount if there is no such account, ErrTooManyBans at MaxBans, and ErrBan if the ban is not valid.
+// returns ErrNoAccount if there is no such account, ErrNoAnswer if the store does not answer within 15 s, ErrTooManyBans at MaxBans, and
+// ErrBan if the ban is not valid.
 func (s *Server) Ban(b Ban) error {
 	if err := b.check(time.Now()); err != nil {
 		return err
@@ -81,7 +84,9 @@ func (s *Server) Ban(b Ban) error {
 		return err
 	}
 	if b.Account != "" {
-		err := s.askAccounts(func(done func(account.Answer)) error { return s.accounts.Ban(b.Account, b.Until, b.Reason, done) })
+		err := s.askAccounts(func(_ context.Context, done func(account.Answer)) error {
+			return s.accounts.Ban(b.Account, b.Until, b.Reason, done)
+		})
 		if err != nil {
 			return fmt.Errorf("parley: ban of account %q: %w", b.Account, err)
 		}
@@ -134,9 +139,7 @@ func (s *Server) Unban(b Ban) error {
 		s.Log().Info("ban lifted", "prefix", b.Prefix)
 		return s.bans.keep(change)
 	}
-	err := s.askAccounts(func(done func(account.Answer)) error {
-		ctx, cancel := context.WithTimeout(context.Background(), storePatience)
-		defer cancel()
+	err := s.askAccounts(func(ctx context.Context, done func(account.Answer)) error {
 		r, err := s.store.Find(ctx, account.NameKey(b.Account))
 		switch {
 		case errors.Is(err, account.ErrNotFound):
@@ -155,7 +158,7 @@ func (s *Server) Unban(b Ban) error {
 }
 
 // Bans returns the bans that hold: those of addresses in their order, then those of accounts by name. It goes through all accounts,
-// so it takes a second for some 100,000 of them.
+// so it takes a second for some 100,000 of them. It returns ErrNoAnswer if the store of accounts does not answer within 15 s.
 func (s *Server) Bans() ([]Ban, error) {
 	list := s.bans.list(time.Now())
 	if s.store == nil {
@@ -164,13 +167,20 @@ func (s *Server) Bans() ([]Ban, error) {
 	if err := s.mayChange(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), storePatience)
-	defer cancel()
+	var accounts []Ban
+	if err := askStore(func(ctx context.Context) (err error) { accounts, err = bannedAccounts(ctx, s.store); return err }); err != nil {
+		return nil, fmt.Errorf("parley: bans of accounts: %w", err)
+	}
+	return append(list, accounts...), nil
+}
+
+// bannedAccounts goes through a store.
+func bannedAccounts(ctx context.Context, store account.Store) (list []Ban, err error) {
 	now := time.Now()
 	for after := ""; ; {
-		page, err := s.store.List(ctx, after, account.MaxList)
+		page, err := store.List(ctx, after, account.MaxList)
 		if err != nil {
-			return nil, fmt.Errorf("parley: bans of accounts: %w", err)
+			return nil, err
 		}
 		for _, r := range page {
 			if r.Ban.Holds(now) {
@@ -222,15 +232,42 @@ func (s *Server) mayChange() error {
 }
 
 // askAccounts has the accounts do something, and waits for the answer.
-func (s *Server) askAccounts(ask func(done func(account.Answer)) error) error {
+func (s *Server) askAccounts(ask func(ctx context.Context, done func(account.Answer)) error) error {
 	if s.accounts == nil {
 		return fmt.Errorf("%w: realm is off, so there are no accounts", ErrNoAccount)
 	}
-	answer := make(chan account.Answer, 1)
-	if err := ask(func(a account.Answer) { answer <- a }); err != nil {
+	return askStore(func(ctx context.Context) error {
+		answer := make(chan account.Answer, 1) // of one: nobody may wait for it any more
+		if err := ask(ctx, func(a account.Answer) { answer <- a }); err != nil {
+			return err
+		}
+		select {
+		case a := <-answer:
+			return refusalOf(a)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+}
+
+// askStore waits for the store of accounts for storePatience, and no longer: ask runs on a goroutine of its own, as a store may not return
+// when its context ends.
+func askStore(ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), storePatience)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- ask(ctx) }()
+	select {
+	case err := <-done:
 		return err
+	case <-ctx.Done():
+		return fmt.Errorf("%w within %v; it may still do what it was asked", ErrNoAnswer, storePatience)
 	}
-	switch a := <-answer; a.Result { // the service answers each request, also when it is closed
+}
+
+// refusalOf returns the server's own error for an answer of the accounts.
+func refusalOf(a account.Answer) error {
+	switch a.Result {
 	case account.OK:
 		return nil
 	case account.Unknown:

@@ -49,6 +49,7 @@ var statuses = []struct {
 }{
 	{front.ErrClosed, http.StatusServiceUnavailable},
 	{front.ErrTooManyWait, http.StatusServiceUnavailable},
+	{front.ErrNoAnswer, http.StatusServiceUnavailable},
 	{front.ErrBanned, http.StatusForbidden},
 	{front.ErrNoRoom, http.StatusNotFound},
 	{front.ErrNoPlayer, http.StatusNotFound},
