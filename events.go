@@ -20,7 +20,8 @@ type Event = gateway.Event
 // the event, and go on behind it after a restart. Its text (String, ParsePlace) is for files and databases.
 type Place = gateway.Place
 
-// GapError means that events behind a place are gone. Its GoOn is the place from which there are some.
+// GapError means that events behind a place are gone. After is the place of the last event that the consumer had, and GoOn the one from
+// which there are some. A room that was closed without a result while nobody listened is not remembered, and makes no gap.
 type GapError = gateway.GapError
 
 // FromNow, given to Server.Events, leaves out all that has happened so far.

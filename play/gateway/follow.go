@@ -29,8 +29,8 @@ var (
 // GapError means that events may be missing. GoOn is the place from which there are some.
 type GapError struct {
 	Room  string
-	After Place // behind which events are wanted
-	GoOn  Place // behind which they can be had
+	After Place // of the last event that the consumer had
+	GoOn  Place // behind which events can be had
 }
 
 func (e *GapError) Error() string {
@@ -116,10 +116,8 @@ func (f *follower) choose() (src *source, err error) {
 		e, gap := f.findEnded()
 		r := h.rooms[f.name]
 		switch {
-		case gap && e != nil:
-			refused = &GapError{f.name, f.at, Place{Opened: e.Opened}}
-		case gap && r != nil:
-			refused = &GapError{f.name, f.at, Place{Opened: r.settings.Opened}}
+		case gap != Place{}:
+			refused = &GapError{f.name, f.at, gap}
 		case e != nil:
 			src = &source{ended: e}
 		case r == nil && f.some: // it has ended, and that was told
@@ -148,33 +146,37 @@ func (f *follower) choose() (src *source, err error) {
 	}
 }
 
-// findEnded returns the oldest room of the name that has ended and has events behind the place. gap says that the room of the place is gone.
-func (f *follower) findEnded() (next *Ended, gap bool) {
+// findEnded returns the oldest room of the name that has ended and has events behind the place. If events before those that there are
+// are gone, gap is where to go on.
+func (f *follower) findEnded() (next *Ended, gap Place) {
 	if f.at == FromNow {
-		return nil, false
+		return nil, Place{}
 	}
-	known := f.at.Opened == 0
+	r := f.h.rooms[f.name]
+	known := f.some || f.at.Opened == 0 || r != nil && r.settings.Opened == f.at.Opened
+	var lost Place // the end of a room whose events went with it
 	for _, e := range f.h.ended {
 		if e.Room != f.name || e.Opened < f.at.Opened {
 			continue
 		}
 		known = known || e.Opened == f.at.Opened
-		if f.at.Compare(e.last()) < 0 && next == nil {
+		switch {
+		case next != nil || f.at.Compare(e.last()) >= 0:
+		case e.kept:
 			next = e
+		case f.at != Place{}: // which wants what there is
+			lost = e.last()
 		}
 	}
-	if r := f.h.rooms[f.name]; r != nil {
-		known = known || r.settings.Opened == f.at.Opened
+	switch {
+	case known && lost == Place{}:
+		return next, Place{}
+	case next != nil:
+		return next, Place{Opened: next.Opened}
+	case r != nil:
+		return nil, Place{Opened: r.settings.Opened}
 	}
-	if next != nil && !next.kept { // its events went with it
-		if f.at == (Place{}) {
-			return nil, false
-		}
-		f.at = next.last()
-		next, _ = f.findEnded()
-		return next, true
-	}
-	return next, !known && !f.some
+	return nil, lost
 }
 
 // offer attaches a tap to a room. It returns nil if the room has ended.
@@ -232,17 +234,13 @@ func (f *follower) readEnded(e *Ended) (more bool, err error) {
 		}
 	}
 	if dir == "" {
-		missed := f.at
-		f.at = e.last()
-		return false, &GapError{f.name, missed, f.at}
+		return false, &GapError{f.name, f.at, e.last()}
 	}
 	if err := f.again(dir, e.Opened, func(*world.Sim) bool { return true }, math.MaxUint64, func() bool { return false }); err != nil {
 		return false, err
 	}
 	if f.at.Compare(e.last()) < 0 { // the end of its log is lost: it was read, and is known to be whole when it was put aside
-		missed := f.at
-		f.at = e.last()
-		return false, &GapError{f.name, missed, f.at}
+		return false, &GapError{f.name, f.at, e.last()}
 	}
 	return true, nil
 }

@@ -139,6 +139,62 @@ func TestTheNextMainRoomIsFollowed(t *testing.T) {
 	}
 }
 
+// A gap says which event was the last and where there are more, whatever of the rooms in between is known.
+func TestAGapSaysWhatIsMissing(t *testing.T) {
+	h, _ := roomsHub(t, Config{Game: pawnGame()})
+	now := h.main.settings.Opened
+	ended := func(opened int64, kept bool) *Ended {
+		return &Ended{Room: MainRoom, Opened: opened, Tick: 50, Index: 1, kept: kept}
+	}
+	kept, lost, last := ended(20, true), ended(30, false), ended(40, true)
+	for _, tt := range []struct {
+		name string
+		at   Place
+		some bool // it has followed a room
+		list []*Ended
+		room bool // one is open
+		next *Ended
+		gap  Place
+	}{
+		{"all that there is", Place{}, false, []*Ended{lost, last}, true, last, Place{}},
+		{"from now on", FromNow, false, []*Ended{kept}, true, nil, Place{}},
+		{"in a room that is kept", Place{20, 7, 1}, false, []*Ended{kept, last}, true, kept, Place{}},
+		{"at the end of a room", Place{20, 50, 1}, false, []*Ended{kept}, true, nil, Place{}},
+		{"in a room that is forgotten", Place{10, 7, 1}, false, []*Ended{kept}, true, kept, Place{Opened: 20}},
+		{"in a room that is forgotten, without another", Place{10, 7, 1}, false, nil, true, nil, Place{Opened: now}},
+		{"before a room that was not kept", Place{20, 50, 1}, true, []*Ended{kept, lost, last}, true, last, Place{Opened: 40}},
+		{"before a room that was not kept and the one of now", Place{20, 50, 1}, true, []*Ended{kept, lost}, true, nil, Place{Opened: now}},
+		{"before a room that was not kept, the last of its name", Place{20, 50, 1}, true, []*Ended{kept, lost}, false, nil, Place{30, 50, 1}},
+	} {
+		h.ended = tt.list
+		if h.rooms[MainRoom] = h.main; !tt.room {
+			delete(h.rooms, MainRoom)
+		}
+		f := follower{h: h, name: MainRoom, at: tt.at, some: tt.some}
+		if next, gap := f.findEnded(); next != tt.next || gap != tt.gap || f.at != tt.at {
+			t.Errorf("%s: next is %v, with a gap up to %v, at %v; want %v, %v, %v", tt.name, next, gap, f.at, tt.next, tt.gap, tt.at)
+		}
+	}
+	h.ended, h.rooms[MainRoom] = []*Ended{kept, lost}, h.main
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	at := Place{20, 50, 1}
+	told := make(chan error, 1)
+	go func() {
+		for ev, err := range h.Follow(ctx, MainRoom, at) {
+			if ev.Place != at {
+				t.Errorf("the place beside the gap is %v, and not that of the last event", ev.Place)
+			}
+			told <- err
+		}
+	}()
+	patient.Value(h.commands)()
+	var gap *GapError
+	if err := patient.Value(told); !errors.As(err, &gap) || gap.After != at || gap.GoOn != (Place{Opened: now}) {
+		t.Errorf("a gap is told as %v", err)
+	}
+}
+
 // Those who look at a room without end do not stop it: a tick that is due comes first, and then one of them at least.
 func TestViewsDoNotStopARoom(t *testing.T) {
 	h, _ := roomsHub(t, Config{})
