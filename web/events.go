@@ -132,23 +132,15 @@ func (f *feed) run(stop <-chan struct{}) {
 	for _, l := range f.op.LogLines() { // GET /v1/log has those
 		logged = &l
 	}
-	ended := map[end]bool{} // as long as the server remembers them
-	for _, e := range f.op.Ended() {
-		ended[e.end()] = true
-	}
+	ended, _ := news(f.op.Ended(), nil)
 	before, at := f.counters(), time.Now()
 	for turn := 0; ; turn++ {
 		if turn%int(stateEvery/logEvery) == 0 {
 			now := time.Now()
-			list := f.op.Ended()
-			for _, e := range list {
-				if !ended[e.end()] {
-					f.tell("ended", e)
-				}
-			}
-			clear(ended)
-			for _, e := range list {
-				ended[e.end()] = true
+			var fresh []Ending
+			ended, fresh = news(f.op.Ended(), ended)
+			for _, e := range fresh {
+				f.tell("ended", e)
 			}
 			counters := f.counters()
 			f.tell("state", f.state(now, counters.since(before, now.Sub(at))))
@@ -180,6 +172,18 @@ func behind(lines []LogLine, last *LogLine) []LogLine {
 type end struct {
 	room string
 	at   int64
+}
+
+// news returns the ends that are known by now, which are as many as the server remembers, and those that were not known before.
+func news(list []Ending, before map[end]bool) (known map[end]bool, fresh []Ending) {
+	known = map[end]bool{}
+	for _, e := range list {
+		known[e.end()] = true
+		if !before[e.end()] {
+			fresh = append(fresh, e)
+		}
+	}
+	return known, fresh
 }
 
 func (e Ending) end() end { return end{e.Room, e.Ended.UnixNano()} }
