@@ -251,7 +251,7 @@ func TestEventsViewAndInjectRefuse(t *testing.T) {
 	if err := s.View("nowhere", nil); !errors.Is(err, parley.ErrNoRoom) {
 		t.Error(err)
 	}
-	if err := s.Inject("nowhere", Score{}); !errors.Is(err, parley.ErrNoRoom) {
+	if err := s.Inject("nowhere", Score{}); !errors.Is(err, parley.ErrNoRoom) || err.Error() != "parley: no such room: nowhere" {
 		t.Error(err)
 	}
 	if err := s.Inject("main", Pawn{}); !errors.Is(err, parley.ErrNoAction) || !strings.Contains(err.Error(), "Pawn") {

@@ -1,6 +1,7 @@
 package parley
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -286,19 +287,14 @@ func (s *Server) Broadcast(room, text string) error {
 		}
 		for _, r := range rooms {
 			if r == nil {
-				refused = ErrNoRoom
+				refused = fmt.Errorf("%w: %s", ErrNoRoom, room)
 				return
 			}
 			if refused = r.Broadcast(text); refused != nil {
+				refused = fmt.Errorf("parley: broadcast: %w", refused)
 				return
 			}
 		}
 	})
-	switch {
-	case err != nil:
-		return err
-	case refused != nil:
-		return fmt.Errorf("parley: broadcast: %w", refused)
-	}
-	return nil
+	return cmp.Or(err, refused)
 }

@@ -280,11 +280,7 @@ func (o *operator) Unban(b web.Banned) error {
 
 // Say says a line of chat.
 func (o *operator) Say(s web.Say) error {
-	err := o.server.Broadcast(s.Room, s.Text)
-	if errors.Is(err, front.ErrNoRoom) {
-		err = fmt.Errorf("%w: %s", front.ErrNoRoom, s.Room)
-	}
-	return refusal(err, http.StatusBadRequest)
+	return refusal(o.server.Broadcast(s.Room, s.Text), http.StatusBadRequest)
 }
 
 // Ticket makes a ticket.

@@ -18,12 +18,12 @@ type Event struct {
 	world.Fact
 }
 
-// Errors of Follow.
+// Errors of Follow, which package parley returns as its own.
 var (
 	// ErrSlow means that a consumer of events was too slow: the buffer is full.
-	ErrSlow = errors.New("gateway: the consumer of events is too slow")
+	ErrSlow = errors.New("parley: the consumer of events is too slow")
 	// ErrFailed means that the room has ended because its game failed.
-	ErrFailed = errors.New("gateway: the room has ended because its game failed")
+	ErrFailed = errors.New("parley: the room has ended because its game failed")
 )
 
 // GapError means that events may be missing. GoOn is the place from which there are some.
@@ -34,7 +34,7 @@ type GapError struct {
 }
 
 func (e *GapError) Error() string {
-	return fmt.Sprintf("gateway: events of room %s behind %v are gone: they go back to %v", e.Room, e.After, e.GoOn)
+	return fmt.Sprintf("parley: events of room %s behind %v are gone: they go back to %v", e.Room, e.After, e.GoOn)
 }
 
 // Follow yields what happens in the rooms of a name behind a place, in order, and goes on as it happens. An event comes when its tick can

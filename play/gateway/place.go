@@ -34,7 +34,7 @@ func ParsePlace(s string) (p Place, err error) {
 	}
 	part := strings.Split(s, ".")
 	if len(part) != 3 {
-		return Place{}, fmt.Errorf("gateway: %q is no place: it has three numbers with dots between", s)
+		return Place{}, fmt.Errorf("parley: %q is no place: it has three numbers with dots between", s)
 	}
 	var errs [3]error
 	var index uint64
@@ -42,7 +42,7 @@ func ParsePlace(s string) (p Place, err error) {
 	p.Tick, errs[1] = strconv.ParseUint(part[1], 10, 64)
 	index, errs[2] = strconv.ParseUint(part[2], 10, 32)
 	if err := cmp.Or(errs[:]...); err != nil {
-		return Place{}, fmt.Errorf("gateway: %q is no place: %w", s, err)
+		return Place{}, fmt.Errorf("parley: %q is no place: %w", s, err)
 	}
 	p.Index = uint32(index)
 	return p, nil

@@ -59,9 +59,9 @@ func isRoomName(s string) bool {
 func (s *Settings) check() error {
 	switch {
 	case !isRoomName(s.Name):
-		return fmt.Errorf("gateway: a room named %q: a name has 1 to 32 of a-z, 0-9 and -", s.Name)
+		return fmt.Errorf("parley: a room named %q: a name has 1 to 32 of a-z, 0-9 and -", s.Name)
 	case s.MaxPlayers < 0 || s.MaxPlayers > world.MaxPlayers:
-		return fmt.Errorf("gateway: room %s: MaxPlayers must be 1 to %d, or 0 for the server's, not %d", s.Name, world.MaxPlayers, s.MaxPlayers)
+		return fmt.Errorf("parley: room %s: MaxPlayers must be 1 to %d, or 0 for the server's, not %d", s.Name, world.MaxPlayers, s.MaxPlayers)
 	}
 	return nil
 }
@@ -293,14 +293,14 @@ func (r *Room) Stats() RoomStats {
 	}
 }
 
-// Errors of rooms.
+// Errors of rooms. They begin as those of package parley do, which returns them as its own: its users do not know this package.
 var (
 	// ErrRoomThere means that there is a room of that name.
-	ErrRoomThere = errors.New("gateway: there is a room of that name")
+	ErrRoomThere = errors.New("parley: there is a room of that name")
 	// ErrNoRoom means that there is no room of that name.
-	ErrNoRoom = errors.New("gateway: no such room")
+	ErrNoRoom = errors.New("parley: no such room")
 	// ErrMainRoom means that the main room ends with the server.
-	ErrMainRoom = errors.New("gateway: the room main ends with the server")
+	ErrMainRoom = errors.New("parley: the room main ends with the server")
 	// ErrRooms means that the hub has as many rooms as it may.
-	ErrRooms = errors.New("gateway: there are as many rooms as there may be")
+	ErrRooms = errors.New("parley: there are as many rooms as there may be")
 )
