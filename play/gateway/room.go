@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"parley/internal/pace"
 	"parley/play/keep"
+	"parley/play/message"
 	"parley/world"
 )
 
@@ -50,15 +50,10 @@ type Settings struct {
 // MainRoom is the room that every hub has: that of players without a pass, and of tickets that name no room.
 const MainRoom = "main"
 
-// isRoomName reports whether a room can have a name: "1–32 of a-z 0-9 -".
-func isRoomName(s string) bool {
-	return 1 <= len(s) && len(s) <= 32 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
-}
-
 // check refuses settings that no room can have.
 func (s *Settings) check() error {
 	switch {
-	case !isRoomName(s.Name):
+	case !message.IsRoomName(s.Name):
 		return fmt.Errorf("parley: a room named %q: a name has 1 to 32 of a-z, 0-9 and -", s.Name)
 	case s.MaxPlayers < 0 || s.MaxPlayers > world.MaxPlayers:
 		return fmt.Errorf("parley: room %s: MaxPlayers must be 1 to %d, or 0 for the server's, not %d", s.Name, world.MaxPlayers, s.MaxPlayers)

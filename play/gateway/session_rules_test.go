@@ -415,7 +415,7 @@ func (m *model) judge(pass []byte) error {
 		}
 	case 'R':
 		p := pass[1:]
-		if len(p) > 0 && int(p[0]) < len(p)-1 && isRoomName(string(p[1:1+p[0]])) {
+		if len(p) > 0 && int(p[0]) < len(p)-1 && message.IsRoomName(string(p[1:1+p[0]])) {
 			if p = p[1+p[0]:]; int(p[0]) == len(p)-1 {
 				return nil
 			}
