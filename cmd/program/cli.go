@@ -15,7 +15,7 @@ import (
 const (
 	exitOK     = 0
 	exitFailed = 1 // a bad packet, or input or output that failed
-	exitUsage  = 2 // the command line is wrong
+	exitUsage  = 2 // the command line is wrong, or asks for what cannot be
 	exitNobody = 3 // there is no such room, player or ban, or nobody for a match
 
 	exitInterrupted = 130 // at a question; shells say so of a program that Ctrl-C ended

@@ -60,7 +60,7 @@ func TestAModeratorsEvening(t *testing.T) {
 	m.types(3, "players --room nowhere", "no such room: nowhere")
 	m.types(0, "say 'be kind, all of you'", "said to all rooms")
 	ann.waits("be kind, all of you", "")
-	m.types(1, "say --room main '"+strings.Repeat("x", 600)+"'", "600 bytes")
+	m.types(2, "say --room main '"+strings.Repeat("x", 600)+"'", "600 bytes")
 
 	m.types(0, "kick main "+playerNumber(t, s, "eve")+" --reason 'that was not kind'", "kicked player")
 	eve.waits("that was not kind", "")
@@ -78,7 +78,7 @@ func TestAModeratorsEvening(t *testing.T) {
 	m.types(0, "ban list", "203.0.113.0/24", "2001:db8::1")
 	m.types(0, "ban lift 203.0.113.0/24", "lifted the ban of 203.0.113.0/24")
 	m.types(3, "ban lift 203.0.113.0/24", "no such ban")
-	m.types(1, "ban 0.0.0.0/0", "every address")
+	m.types(2, "ban 0.0.0.0/0", "every address")
 
 	m.types(0, "rooms open duel-7 --mode duel --max-players 2 --seed 18446744073709551615 --idle 5m", "duel-7", "asleep", "0/2")
 	m.types(1, "rooms open duel-7", "there is a room of that name")
@@ -90,7 +90,7 @@ func TestAModeratorsEvening(t *testing.T) {
 	m.types(3, "rooms duel-7", "no such room")
 	m.types(1, "rooms close main", "main")
 	m.types(1, "ticket make --name ann", "no ticket key: start the server with --ticket-key-file\n")
-	m.types(1, "match --players 1", "parley: no such match: a match has 2 to")
+	m.types(2, "match --players 1", "parley: no such match: a match has 2 to")
 
 	// Two programs of the operator's look for a match, and a player takes one of the tickets.
 	first := make(chan string, 1)

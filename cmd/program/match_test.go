@@ -80,8 +80,8 @@ func TestAJoinWithoutAMatch(t *testing.T) {
 		{"players without a match", []string{"replica", "--players", "2"}, exitUsage, "name the mode to play with --match"},
 		{"a bad address", []string{"--match", "duel", "--play", "nowhere"}, exitUsage, `--play "nowhere" is not an address of a server`},
 		{"nobody there", []string{"--match", "duel", "--play", "http://127.0.0.1:1"}, exitFailed, "no server answers at http://127.0.0.1:1 ("},
-		{"a match of one", []string{"--match", "duel", "--players", "1", "--play", url}, exitFailed, "a match has 2 to 1000 players, not 1"},
-		{"a name of the server's", []string{"--match", "duel", "--name", "server", "--play", url}, exitFailed, "looks like the name of the server itself"},
+		{"a match of one", []string{"--match", "duel", "--players", "1", "--play", url}, exitUsage, "a match has 2 to 1000 players, not 1"},
+		{"a name of the server's", []string{"--match", "duel", "--name", "server", "--play", url}, exitUsage, "looks like the name of the server itself"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := runWith(builtIn(), strings.NewReader(""), append([]string{"join"}, tt.args...))

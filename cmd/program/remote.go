@@ -161,6 +161,8 @@ func (r *remote) refused(status int, text []byte) error {
 		return failure{fmt.Errorf("what answers at %s is no parley server, or one of another version: it answers with status %d; name another with %s", r.base, status, r.flag)}
 	}
 	switch status {
+	case http.StatusBadRequest: // what the command line asks for cannot be: that is no failure of the server's
+		return errors.New(said.Error)
 	case http.StatusUnauthorized:
 		return failure{fmt.Errorf("the server at %s does not take the token in %s; name the operator.token of its --data folder with --token-file", r.base, r.tokenFile)}
 	case http.StatusNotFound:
