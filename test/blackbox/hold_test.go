@@ -114,6 +114,9 @@ func TestHold(t *testing.T) {
 	promise.Keeps(t, "T56", "blackbox", 1)
 	prTier(t)
 	soak := os.Getenv("PARLEY_SOAK") != ""
+	if !soak { // which judges times and memory
+		t.Parallel() // with others that mostly wait
+	}
 	length := 10 * time.Minute
 	if text := os.Getenv("PARLEY_HOLD"); text != "" {
 		var err error
