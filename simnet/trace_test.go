@@ -81,15 +81,9 @@ func gossipRun(t *testing.T, seed uint64) *Network {
 // T20: the same seed gives the same trace hash, with GOMAXPROCS 1, 2 and 16, and another seed another.
 func TestTheSameSeedGivesTheSameHash(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	count := 1000
-	if testing.Short() {
-		count = 100
-	}
-	if chance.Race {
-		count /= 4 // all of them run without the detector
-	}
-	if os.Getenv("PARLEY_SOAK") != "" {
-		count = 20_000
+	count := promise.Tier(100, 1000, 20_000)
+	if testing.Short() || chance.Race {
+		count = 25 // so few reach each fate
 	}
 	first := map[uint64]uint64{}
 	seedOf := map[uint64]uint64{}

@@ -157,7 +157,7 @@ func TestHalfSentMessagesAreBounded(t *testing.T) {
 	want := bytes.Repeat([]byte("honest "), 20000)
 	sent, completed, since := 0, 0, now
 	longest := time.Duration(0)
-	attackers := make([]*Assembler, promise.Keeps(t, "T18", "engine", 10_000))
+	attackers := make([]*Assembler, promise.Keeps(t, "T18", "engine", tier(4000, 10_000, 10_000)))
 	paused := make([]time.Time, len(attackers))
 	stalled := 0
 	for range 600 {

@@ -41,7 +41,7 @@ func TestRatesLossLagAndDisorder(t *testing.T) {
 	}
 	for _, tt := range rows {
 		name := fmt.Sprintf("%d kB a second, loss %.0f%%, lag %v, disorder %.0f%% of %v", tt.rate/1000, tt.loss*100, tt.lag, tt.reorder*100, tt.by)
-		if testing.Short() && tt.rate > 500_000 {
+		if !all() && tt.rate > 500_000 || kit.Race && tt.rate > 128_000 {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

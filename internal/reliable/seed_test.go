@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit/chance"
 	"parley/internal/promise"
 )
 
@@ -14,15 +15,21 @@ var start = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 // soak reports whether the counts of the nightly tier are wanted.
 func soak() bool { return os.Getenv("PARLEY_SOAK") != "" }
 
-// tier picks a count: quick under -short, the gate's with PARLEY_PR and a sixteenth of it without, or the nightly one.
+// all reports whether a table is wanted whole: in the gate and nightly.
+func all() bool { return soak() || promise.Full() && !testing.Short() }
+
+// tier picks a count: quick under -short, a quarter of that under the race detector too, as there is only one goroutine here, the gate's
+// with PARLEY_PR and a fortieth of it without, or the nightly one.
 func tier(quick, gate, night int) int {
 	switch {
 	case soak():
 		return night
+	case testing.Short() && chance.Race:
+		return max(1, quick/4)
 	case testing.Short():
 		return quick
 	case !promise.Full():
-		return max(quick, gate/16)
+		return max(quick, gate/40)
 	}
 	return gate
 }

@@ -3,14 +3,13 @@ package stream
 import (
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // seeds is how many runs a row has.
 func seeds() uint64 {
-	if testing.Short() {
-		return 3
-	}
-	return 20
+	return uint64(promise.Tier(4, 20, 20))
 }
 
 // A stream is served at the speed of its link: what waits for the link is little, and the link is used.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/internal/kit/chance"
+	"parley/internal/promise"
 
 	"go.uber.org/goleak"
 )
@@ -22,14 +23,14 @@ func TestMain(m *testing.M) {
 const loadVariable = "PARLEY_UDP_LOAD"
 
 // eachSeed runs f with each seed of the fixed list, or with that of -seed.
-// PARLEY_SOAK=1 makes the list ten times as long.
+// PARLEY_SOAK=1 makes the list ten times as long. Without PARLEY_PR and under -short it has a quarter.
 func eachSeed(t *testing.T, count int, f func(t *testing.T, r *rand.Rand)) {
 	t.Helper()
-	if testing.Short() {
-		count = (count + 3) / 4
-	}
-	if os.Getenv("PARLEY_SOAK") == "1" {
+	switch {
+	case os.Getenv("PARLEY_SOAK") == "1":
 		count *= 10
+	case testing.Short() || !promise.Full():
+		count = (count + 3) / 4
 	}
 	for _, seed := range chance.Seeds(count) {
 		runSeed(t, seed, f)

@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/datagram"
 	"parley/internal/patient"
+	"parley/internal/promise"
 )
 
 // No wake is lost: each goroutine hands the loop a value, wakes it, and waits
@@ -20,11 +21,11 @@ import (
 // woken by something else.
 func TestNoWakeIsLost(t *testing.T) {
 	rounds := 1500
-	if testing.Short() {
-		rounds = 300
-	}
-	if os.Getenv("PARLEY_SOAK") == "1" {
+	switch {
+	case os.Getenv("PARLEY_SOAK") == "1":
 		rounds *= 50
+	case testing.Short() || !promise.Full():
+		rounds = 300
 	}
 	eachPlace(t, func(t *testing.T, p *place) {
 		noWakeIsLost(t, p, 1, rounds) // finds the loop parked almost always

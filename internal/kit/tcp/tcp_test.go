@@ -20,8 +20,10 @@ const (
 	queue  = 200 * time.Millisecond
 	twoMb  = 2_000_000
 	settle = 10 * time.Second
-	span   = 300 * time.Second
 )
+
+// span is how long downloads are measured.
+func span() time.Duration { return time.Duration(max(shelltest.Tier(100, 300, 300), 50)) * time.Second }
 
 // share runs downloads over one link and returns what each had of it, with its headers, after they settled. They begin at
 // random times, so that each seed is another run.
@@ -37,12 +39,12 @@ func share(t *testing.T, seed uint64, p simnet.Profile, controls ...Control) (sh
 		n.After(time.Duration(n.Rand().Int64N(int64(settle/4))), "start", f.Start)
 		n.After(settle, "settled", func() { was[i] = f.Received() })
 	}
-	if err := n.Run(settle + span); err != nil {
+	if err := n.Run(settle + span()); err != nil {
 		t.Fatalf("seed=%d: %v", seed, err)
 	}
 	for i, f := range flows {
 		bytes := float64(f.Received()-was[i]) * (segmentBytes + 52) / segmentBytes
-		shares = append(shares, bytes*8/span.Seconds()/float64(p.Rate))
+		shares = append(shares, bytes*8/span().Seconds()/float64(p.Rate))
 	}
 	return shares, flows
 }
@@ -50,7 +52,7 @@ func share(t *testing.T, seed uint64, p simnet.Profile, controls ...Control) (sh
 func TestADownloadAloneUsesTheLink(t *testing.T) {
 	for _, c := range []Control{Reno, Cubic} {
 		for _, loss := range []float64{0, 0.001} {
-			for _, seed := range chance.Seeds(shelltest.Tier(5, 5, 5)) {
+			for _, seed := range chance.Seeds(shelltest.Tier(1, 5, 5)) {
 				got, flows := share(t, seed, simnet.Profile{Delay: delay, Rate: twoMb, Queue: queue, Loss: loss}, c)
 				t.Logf("seed=%d: %v, loss %v: %.3f %+v", seed, c, loss, got[0], flows[0].Stats())
 				if got[0] < 0.85 || got[0] > 1.01 { // what came before its turn counts when it has its turn
@@ -67,7 +69,7 @@ func TestADownloadAloneUsesTheLink(t *testing.T) {
 func TestDownloadsShareALink(t *testing.T) {
 	for _, pair := range [][]Control{{Reno, Reno}, {Cubic, Reno}, {Reno, Cubic}, {Cubic, Cubic}} {
 		t.Run(fmt.Sprint(pair), func(t *testing.T) {
-			for _, seed := range chance.Seeds(shelltest.Tier(5, 5, 5)) {
+			for _, seed := range chance.Seeds(shelltest.Tier(1, 5, 5)) {
 				got, flows := share(t, seed, simnet.Profile{Delay: delay, Rate: twoMb, Queue: queue}, pair...)
 				first := got[0] / (got[0] + got[1])
 				t.Logf("seed=%d: %.3f %.3f: %.2f, %+v %+v", seed, got[0], got[1], first, flows[0].Stats(), flows[1].Stats())
@@ -83,7 +85,7 @@ func TestDownloadsShareALink(t *testing.T) {
 func TestADownloadGoesOnOverABadLink(t *testing.T) {
 	for _, words := range []string{"delay=20ms loss=20%", "bad", "4g", "delay=20ms jitter=50ms rate=400k", "delay=20ms rate=100k queue=0", "satellite"} {
 		for _, c := range []Control{Reno, Cubic} {
-			for _, seed := range chance.Seeds(shelltest.Tier(5, 5, 5)) {
+			for _, seed := range chance.Seeds(shelltest.Tier(1, 5, 5)) {
 				p, err := simnet.ParseProfile(words)
 				if err != nil {
 					t.Fatal(err)
