@@ -30,7 +30,7 @@ func Parts(t *testing.T, n int, f func(t *testing.T, first, seeds uint64)) {
 func SameRun(t *testing.T, part string, run func(seed uint64) (*simnet.Network, error)) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	threads := []int{1, 2, 16}
-	for seed := range uint64(promise.Keeps(t, "T20", part, Rounds(1000, 10_000))) {
+	for seed := range uint64(promise.Keeps(t, "T20", part, max(Tier(20, 1000, 10_000), 5))) {
 		var hashes [2]uint64
 		for i := range hashes {
 			if seed%20 == 0 { // changing it stops the world, which costs more than a run

@@ -18,12 +18,12 @@ func (d Slow) SendsNoMoreForDrops(t *testing.T, thinnest int) {
 	}
 	const byChance = 1.05 // in a few seeds
 	for _, rate := range []int{0, 400_000, 100_000, 50_000} {
-		if rate > 0 && rate < thinnest {
+		if rate > 0 && rate < thinnest || rate == 400_000 && Tier(1, 2, 2) == 1 {
 			continue
 		}
 		most := 0.
 		for _, loss := range dropLosses {
-			given := d.given(t, SlowPath{Rate: rate, For: 20 * time.Second, Loss: loss}, 3)
+			given := d.given(t, SlowPath{Rate: rate, For: 20 * time.Second, Loss: loss}, 2)
 			if loss == 0 {
 				most = given
 			}
@@ -45,7 +45,7 @@ func (d Slow) BearsBadLuck(t *testing.T) {
 	}
 	most := 0.
 	for _, loss := range dropLosses {
-		given := d.given(t, SlowPath{For: 20 * time.Second, Loss: loss}, 12) // single runs differ by 5%
+		given := d.given(t, SlowPath{For: 20 * time.Second, Loss: loss}, Tier(4, 12, 12)) // single runs differ by 5%
 		if most = max(most, given); given < .85*most {
 			t.Errorf("loss %v: %.0f bytes a second, without loss %.0f", loss, given, most)
 		}
@@ -56,7 +56,7 @@ func (d Slow) BearsBadLuck(t *testing.T) {
 func (d Slow) given(t *testing.T, path SlowPath, runs int) float64 {
 	t.Helper()
 	var sum SlowCount
-	for _, seed := range chance.Seeds(max(Tier(3, 6, 100), runs)) {
+	for _, seed := range chance.Seeds(max(Tier(2, 6, 100), runs)) {
 		got, err := d.Run(seed, 1, path)
 		if err != nil {
 			t.Fatalf("seed=%d: %v", seed, err)

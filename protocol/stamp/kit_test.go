@@ -13,7 +13,7 @@ import (
 func TestServers(t *testing.T) { kit.Servers(t, dialect) }
 func TestClients(t *testing.T) { kit.Clients(t, dialect) }
 
-func TestChurnLeavesNothingBehind(t *testing.T) { kit.ShellChurn(t, dialect, 1000) }
+func TestChurnLeavesNothingBehind(t *testing.T) { kit.ShellChurn(t, dialect, 400) }
 
 func TestSocketFaultsCostNothingReliable(t *testing.T) {
 	kit.Faults(t, dialect, promise.Keeps(t, "T61", "stamp", kit.Rounds(1000, 10_000))/50, 300)

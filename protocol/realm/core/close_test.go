@@ -20,7 +20,7 @@ import (
 // nothing is sent, and every queued message was let go once (a second time panics).
 func TestNothingComesAfterTheEnd(t *testing.T) {
 	t.Parallel()
-	kit.Spread(t, promise.Keeps(t, "T27", "realm", kit.Tier(2000, 10_000, 10_000)), func(r *rand.Rand, n int) { endLives(t, r, n) })
+	kit.Spread(t, promise.Keeps(t, "T27", "realm", kit.Tier(500, 10_000, 10_000)), func(r *rand.Rand, n int) { endLives(t, r, n) })
 }
 
 func endLives(t *testing.T, r *rand.Rand, lives int) {

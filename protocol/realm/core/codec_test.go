@@ -16,10 +16,10 @@ import (
 
 // T1: what is written is read again, from its sender only, and what is read is written as it
 // came. One Message reads all, so that what stays of the one before would show. There are
-// 1,000,000 of each kind in the gate, and a tenth of that in every run.
+// 1,000,000 of each kind in the gate, and a fiftieth of that in every run.
 func TestMessagesRoundTrip(t *testing.T) {
 	t.Parallel()
-	kit.Spread(t, promise.Keeps(t, "T1", "realm", kit.Tier(100_000, 1_000_000, 1_000_000)), func(r *rand.Rand, n int) {
+	kit.Spread(t, promise.Keeps(t, "T1", "realm", kit.Tier(20_000, 1_000_000, 1_000_000)), func(r *rand.Rand, n int) {
 		one := maker{Rand: r}
 		var got Message
 		var b, again []byte
@@ -53,7 +53,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 // T1: what lists hold is what was put into them.
 func TestListsHoldWhatWasPutIn(t *testing.T) {
 	t.Parallel()
-	kit.Spread(t, promise.Keeps(t, "T1", "realm", kit.Tier(100_000, 1_000_000, 1_000_000)), func(r *rand.Rand, n int) {
+	kit.Spread(t, promise.Keeps(t, "T1", "realm", kit.Tier(20_000, 1_000_000, 1_000_000)), func(r *rand.Rand, n int) {
 		one := maker{Rand: r}
 		for range n {
 			one.raw = one.raw[:0]
@@ -160,7 +160,7 @@ func checkLists(one *maker) error {
 // kind in the gate, and 40,000 in every run.
 func TestEveryPrefixAndEveryLongerMessageIsRefused(t *testing.T) {
 	t.Parallel()
-	kit.Spread(t, promise.Keeps(t, "T2", "realm", kit.Tier(40_000, 100_000, 1_000_000)), func(r *rand.Rand, n int) {
+	kit.Spread(t, promise.Keeps(t, "T2", "realm", kit.Tier(5000, 100_000, 1_000_000)), func(r *rand.Rand, n int) {
 		one := maker{Rand: r}
 		var got Message
 		var b []byte

@@ -18,7 +18,7 @@ func TestTheCoreForgetsWhoLeft(t *testing.T) {
 	h.deaf = true
 	churn(h, 0, warm) // so that pools and tables have their size
 	before := shelltest.LiveHeap()
-	n := promise.Keeps(t, "T58", "relay", kit.Tier(40_000, 1_000_000, 1_000_000))
+	n := promise.Keeps(t, "T58", "relay", kit.Tier(10_000, 1_000_000, 1_000_000))
 	churn(h, warm, n)
 	after, st := shelltest.LiveHeap(), h.mux.Stats()
 	if want := uint64(n + warm); st.Admitted != want || st.Gone != want {

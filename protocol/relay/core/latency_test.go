@@ -58,6 +58,15 @@ func quantile(took []time.Duration, q float64) time.Duration {
 // of these it is the p95 that stays.
 func TestLatencyUnderLossStaysNearTheLosslessOne(t *testing.T) {
 	const span = 60 * time.Second
+	type flow struct {
+		mode Mode
+		seed uint64
+	}
+	type echoes struct {
+		trips     []time.Duration
+		datagrams uint64
+	}
+	without := map[flow]echoes{} // loss, which all rows of a mode are held against
 	for _, tt := range []struct {
 		mode                         Mode
 		loss, at, latency, datagrams float64
@@ -68,8 +77,16 @@ func TestLatencyUnderLossStaysNearTheLosslessOne(t *testing.T) {
 		{SemiOrdered, 0.02, .95, 1.15, 2.1},
 		{SemiOrdered, 0.05, .95, 1.2, 2.7},
 	} {
+		if kit.Race && tt.loss != .05 { // there is one goroutine
+			continue
+		}
 		for seed := range uint64(kit.Tier(1, 10, 100)) {
-			clean, least := echoLatency(t, seed, tt.mode, 0, span)
+			free, ok := without[flow{tt.mode, seed}]
+			if !ok {
+				free.trips, free.datagrams = echoLatency(t, seed, tt.mode, 0, span)
+				without[flow{tt.mode, seed}] = free
+			}
+			clean, least := free.trips, free.datagrams
 			lossy, more := echoLatency(t, seed, tt.mode, tt.loss, span)
 			late := float64(quantile(lossy, tt.at)) / float64(quantile(clean, tt.at))
 			times := float64(more) / float64(least)

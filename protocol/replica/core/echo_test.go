@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/simnet"
 )
 
@@ -68,12 +69,16 @@ func (r *echoes) run(t testing.TB, seed uint64, c Config, loss float64, seconds 
 // "Hiding loss costs bytes, and hardly any datagrams": copies ride along, and so do their acks. A copy that finds no company in time
 // has a datagram of its own, so 99 of 100 echoes are nearly as fast as without loss.
 func TestCopiesRideAlong(t *testing.T) {
-	const seeds = 16 // in one run of half a minute, 1% is 18 messages, or five losses
+	seeds := kit.Tier(8, 16, 16) // in one run of half a minute, 1% is 18 messages, or five losses
 	runs := func(c Config, loss float64) (r echoes) {
 		for seed := range uint64(seeds) {
 			r.run(t, seed+1, c, loss, 30)
 		}
 		return r
+	}
+	if kit.Race { // there is one goroutine, and one run is too few to judge
+		runs(Config{}, .05)
+		return
 	}
 	none, alone := runs(Config{}, 0), runs(Config{NoBundles: true}, 0)
 	usual := none.p99()
@@ -130,7 +135,7 @@ func runBulk(t testing.TB, seed uint64, c Config, loss float64, size, total int)
 // Bulk data takes as much of a link with bundles as without: parts of large messages fill their datagrams anyway. Small messages take more of it, as
 // they share headers.
 func TestBulkIsNoSlowerInBundles(t *testing.T) {
-	const seeds = 4
+	seeds := kit.Tier(1, 4, 4)
 	for _, tt := range []struct {
 		size, total int
 		least       float64 // of what it is without bundles
@@ -140,10 +145,11 @@ func TestBulkIsNoSlowerInBundles(t *testing.T) {
 	} {
 		for _, loss := range []float64{0, .05} {
 			var with, without, datagrams float64
+			each := float64(seeds)
 			for seed := range uint64(seeds) {
 				a, n := runBulk(t, seed+1, Config{}, loss, tt.size, tt.total)
 				b, _ := runBulk(t, seed+1, Config{NoBundles: true}, loss, tt.size, tt.total)
-				with, without, datagrams = with+a/seeds, without+b/seeds, datagrams+n/seeds
+				with, without, datagrams = with+a/each, without+b/each, datagrams+n/each
 			}
 			t.Logf("messages of %d bytes, loss %.0f%%: %.1f%% of the link, %.1f%% without bundles, %.1f datagrams a kB", tt.size, loss*100, with, without, datagrams)
 			// At 5% loss each way a tenth is sent twice, as a lost ack looks like a lost packet: 87% would be all.

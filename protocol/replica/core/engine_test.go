@@ -254,7 +254,7 @@ func TestHalfSentMessagesShareABudget(t *testing.T) {
 // tiny limits and a slow reader everything is delivered all the same, once and in order.
 func TestWhatALimitRefusesComesAgain(t *testing.T) {
 	refused := uint64(0)
-	kit.Seeds(t, promise.Keeps(t, "T19", "replica", kit.Tier(2000, 10_000, 10_000)), func(t *testing.T, seed uint64) {
+	kit.Seeds(t, promise.Keeps(t, "T19", "replica", kit.Tier(400, 10_000, 10_000)), func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 19))
 		cfg := byTurns(seed)
 		tiny := Config{NoBundles: cfg.NoBundles, receiving: reliable.ReceiveConfig{MaxReady: 60 + rng.IntN(200), MaxHeld: 60 + rng.IntN(200)}}

@@ -53,7 +53,7 @@ func TestSwarm(t *testing.T) {
 			if foreign {
 				part, n = "replica, foreign peers", 500
 			}
-			n = promise.Keeps(t, "T21", part, kit.Tier(n/5, n, 20*n))
+			n = promise.Keeps(t, "T21", part, kit.Tier(n/20, n, 20*n))
 			ended := 0
 			kit.Seeds(t, n, func(t *testing.T, seed uint64) {
 				s := newSwarm(seed, foreign, seed%4 > 0)
@@ -99,7 +99,7 @@ func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 // A peer that has not agreed on bundles sees no difference: whether its server would or not, each datagram is the same to the byte, at the
 // same time.
 func TestPeersWithoutBundlesSeeNoDifference(t *testing.T) {
-	kit.Seeds(t, 30, func(t *testing.T, seed uint64) {
+	kit.Seeds(t, kit.Tier(6, 30, 30), func(t *testing.T, seed uint64) {
 		var hashes [2]uint64
 		for i := range hashes {
 			c := swarmOf(true, true)

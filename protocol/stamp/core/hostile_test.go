@@ -36,7 +36,7 @@ func forge(r *rand.Rand, from Side, b []byte) []byte {
 func TestBlindInjectionHarmsNothing(t *testing.T) {
 	t.Parallel()
 	shared := newShared(1)
-	for seed := range uint64(promise.Keeps(t, "T25", "stamp", kit.Tier(300, 1000, 10_000))) {
+	for seed := range uint64(promise.Keeps(t, "T25", "stamp", kit.Tier(50, 1000, 10_000))) {
 		rng := rand.New(rand.NewPCG(seed, 25))
 		d := newDuoOf(t, shared, Config{})
 		var old [][2][]byte // to the client, to the server
@@ -88,7 +88,7 @@ func TestInjectionByAnEavesdropperIsBounded(t *testing.T) {
 	t.Parallel()
 	shared := newShared(1)
 	ends := map[Reason]int{}
-	for seed := range uint64(promise.Keeps(t, "T25", "stamp", kit.Tier(300, 1000, 10_000))) {
+	for seed := range uint64(promise.Keeps(t, "T25", "stamp", kit.Tier(50, 1000, 10_000))) {
 		rng := rand.New(rand.NewPCG(seed, 26))
 		d := newDuoOf(t, shared, Config{})
 		var flipped [MaxPacket]byte
@@ -260,7 +260,7 @@ func TestNoAmplification(t *testing.T) {
 	muxes["closed"].Shutdown(duoStart, string(make([]byte, 300)))
 	rng := kit.Rand(t)
 	var buf, in [MaxPacket]byte
-	turns := promise.Keeps(t, "T29", "stamp", kit.Tier(400_000, 1_000_000, 4_000_000))
+	turns := promise.Keeps(t, "T29", "stamp", kit.Tier(100_000, 1_000_000, 4_000_000))
 	for name, m := range muxes {
 		now, answered := duoStart, 0
 		for i := range turns {
