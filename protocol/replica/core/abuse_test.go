@@ -108,7 +108,7 @@ func spoil(r *rand.Rand, b []byte) []byte {
 // its place, and the last is fine.
 func TestSpoiledDatagramsNeverPanic(t *testing.T) {
 	reasons := map[string]int{}
-	kit.Seeds(t, promise.Keeps(t, "T25", "replica", kit.Tier(60, 1000, 1000)), func(t *testing.T, seed uint64) {
+	kit.Seeds(t, promise.Keeps(t, "T25", "replica", kit.Tier(20, 1000, 1000)), func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 25))
 		w, gentle := newWorld(t, seed, Config{}, kit.Lan()), seed%3 == 0
 		link, _ := w.mux.Store().AddVariable("v", DataInt)
