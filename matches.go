@@ -21,7 +21,8 @@ type MatchRequest struct {
 	// Name is the player's name in the game. Default: a guest's.
 	Name string
 
-	// Mode is the mode of the room that is opened. Players are matched with those who want the same mode and the same number.
+	// Mode is the mode of the room that is opened, at most 255 bytes. Players are matched with those who want the same mode and the same
+	// number. If it is a stranger's text, refuse what cannot be printed: operators see modes in their terminals.
 	Mode string
 
 	// Players is the number of players, the player itself included: at least 2, and at most Config.MaxPlayers. Default 2.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"parley/internal/admission"
 )
@@ -222,7 +223,7 @@ func (p *play) server(_ http.ResponseWriter, r *http.Request, _ netip.Addr) (int
 // match answers /play/match.
 func (p *play) match(w http.ResponseWriter, r *http.Request, from netip.Addr) (int, any, error) {
 	body, err := readPlay[Wish](w, r)
-	if err != nil {
+	if err = cmp.Or(err, checkMode(body.Mode)); err != nil {
 		return 0, nil, err
 	}
 	select {
@@ -265,6 +266,18 @@ func readPlay[T any](w http.ResponseWriter, r *http.Request) (T, error) {
 		return none, err
 	}
 	return *body.(*T), nil
+}
+
+// checkMode refuses a mode that a game would not want and an operator could not read. Operators see modes in terminals, in which a
+// control character moves the cursor, and one that turns the reading direction makes a mode look like another.
+func checkMode(mode string) error {
+	switch {
+	case len(mode) > maxMode:
+		return refuse(http.StatusBadRequest, `"mode" has %d bytes: the limit is %d`, len(mode), maxMode)
+	case strings.ContainsFunc(mode, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return refuse(http.StatusBadRequest, `"mode" has characters that cannot be shown; give letters, digits, signs and spaces`)
+	}
+	return nil
 }
 
 // source returns the address that a request comes from.

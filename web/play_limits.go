@@ -34,6 +34,9 @@ const (
 	// maxPlayBody bounds bodies: the largest sensible one has a name and a mode.
 	maxPlayBody = 4 << 10
 
+	// maxMode bounds a mode, in bytes, as rooms do.
+	maxMode = 255
+
 	// playIdle is how long a connection may be quiet.
 	playIdle = 15 * time.Second
 

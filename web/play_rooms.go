@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"crypto/rand"
 	"net/http"
 	"net/netip"
@@ -35,11 +36,10 @@ func (p *play) seldomRooms() ([]PlayRoom, error) {
 }
 
 // enter answers POST /play/rooms: "join or create by mode; at most 4 rooms an address" (entry). Of the rooms that fit it takes the
-// fullest, so that players find each other. Those whom it
-// sent to a room count as its players until rooms are listed anew.
+// fullest, so that players find each other. Those whom it sent to a room count as its players until rooms are listed anew.
 func (p *play) enter(w http.ResponseWriter, r *http.Request, from netip.Addr) (int, any, error) {
 	wish, err := readPlay[PlayWish](w, r)
-	if err != nil {
+	if err = cmp.Or(err, checkMode(wish.Mode)); err != nil {
 		return 0, nil, err
 	}
 	p.listing.Lock()

@@ -227,6 +227,9 @@ func TestPlayersOpenRooms(t *testing.T) {
 		t.Errorf("%+v, %v", first, err)
 	}
 	x.want(x.call("POST", "/play/rooms", from(2, 1), `{"mode":"duel"}`), 200, first.Name)
+	x.want(x.call("POST", "/play/rooms", from(4, 1), `{"mode":"кухня, 2 × 2"}`), 201, "кухня, 2 × 2")
+	x.lobby.rooms = x.lobby.rooms[:2]
+	x.now = x.now.Add(roomsFresh)
 	x.want(x.call("POST", "/play/rooms", from(2, 1), `{"mode":"duel","max_players":3}`), 201, `"max_players":3`)
 	x.lobby.rooms[1].Players = 1
 	x.now = x.now.Add(roomsFresh)
@@ -265,6 +268,12 @@ func TestBodiesOfPlayers(t *testing.T) {
 		{"/play/match", `{"mode":"` + strings.Repeat("x", maxPlayBody) + `"}`, 413, ""},
 		{"/play/rooms", `{"mode":"` + strings.Repeat("x", maxPlayBody) + `"}`, 413, ""},
 		{"/play/rooms", `{"seed":1}`, 400, "unknown field"},
+		{"/play/match", `{"mode":"` + strings.Repeat("x", 256) + `"}`, 400, "256 bytes: the limit is 255"},
+		{"/play/rooms", `{"mode":"` + strings.Repeat("x", 256) + `"}`, 400, "256 bytes: the limit is 255"},
+		{"/play/rooms", `{"mode":"\u001b[2Jduel"}`, 400, "cannot be shown"},
+		{"/play/match", `{"mode":"\u009b2J"}`, 400, "cannot be shown"},
+		{"/play/rooms", `{"mode":"due\nl"}`, 400, "cannot be shown"},
+		{"/play/match", `{"mode":"\u202eleud"}`, 400, "cannot be shown"},
 	} {
 		x.want(x.call("POST", tt.path, fmt.Sprintf("198.51.100.%d:5", i), tt.body), tt.status, tt.want)
 	}

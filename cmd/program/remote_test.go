@@ -50,6 +50,7 @@ func TestCommandsOfAnOperator(t *testing.T) {
 	answers := map[string]string{
 		"GET /v1/rooms":                     `200 {"rooms":[` + fakeRoom + `,{"name":"main","state":"asleep","open":true,"seed":"7","max_players":1000}]}`,
 		"GET /v1/rooms/duel-7":              `200 ` + fakeRoom,
+		"GET /v1/rooms/loud":                `200 {"name":"loud","state":"awake","mode":"\u001b[2J\u009b1m\u202e\nduel","seed":"0","open":true,"max_players":2}`,
 		"GET /v1/rooms/over":                `200 {"name":"over","state":"ended","seed":"0","tick":99,"result":"ada wins\u001b[31m","ended":"2026-11-17T20:15:00Z"}`,
 		"POST /v1/rooms":                    `201 ` + fakeRoom,
 		"DELETE /v1/rooms/duel-7":           `204`,
@@ -79,6 +80,8 @@ func TestCommandsOfAnOperator(t *testing.T) {
 		{"rooms", "GET /v1/rooms", 0, "duel-7  awake   duel  1/2      1     812   0.2ms  closed  -\n"},
 		{"rooms --json", "GET /v1/rooms", 0, `{"rooms":[{"name":"duel-7",`},
 		{"rooms duel-7", "GET /v1/rooms/duel-7", 0, "duel-7"},
+		{"rooms loud", "GET /v1/rooms/loud", 0, "loud  awake  ·[2J·1m··duel  0/2 "},
+		{"rooms loud --json", "GET /v1/rooms/loud", 0, `"mode":"\u001b[2J\u009b1m\u202e\nduel"`},
 		{"rooms over", "GET /v1/rooms/over", 0, "over  ended  -     -        -     99    -    -      ada wins·[31m\n"},
 		{"rooms nowhere", "GET /v1/rooms/nowhere", 3, "parley: there is no /v1/rooms/nowhere\n"},
 		{"rooms wrong", "GET /v1/rooms/wrong", 2, "parley: 0.0.0.0/0 is every address\n"},

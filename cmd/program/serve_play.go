@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	front "parley"
-	"parley/play/match"
 	"parley/web"
 	"parley/world"
 )
@@ -115,9 +114,6 @@ func (l *lobby) OpenRoom(r web.PlayRoom) (web.PlayRoom, error) {
 	}
 	if r.MaxPlayers < 0 || r.MaxPlayers > world.MaxPlayers {
 		return r, &web.Refusal{Status: http.StatusBadRequest, Err: fmt.Errorf(`"max_players" is %d: give 1 to %d, or leave it out`, r.MaxPlayers, world.MaxPlayers)}
-	}
-	if len(r.Mode) > match.MaxMode {
-		return r, &web.Refusal{Status: http.StatusBadRequest, Err: fmt.Errorf(`"mode" has %d bytes: the limit is %d`, len(r.Mode), match.MaxMode)}
 	}
 	if err := l.server.Open(front.Room{Name: r.Name, Mode: r.Mode, MaxPlayers: r.MaxPlayers, Seed: randomSeed(), ByPlayers: true}); err != nil {
 		return r, refusal(err, 0)
