@@ -81,6 +81,7 @@ var families = []family{
 	{"parley_chunks_total", counter, "fate", "Chunks of terrain. made: generated for the first time. delayed: times that a player waited because it was the turn of others; if it grows, many players join or travel at once. refused: requested by a player who was waiting for 64 already; a broken client.", []from{
 		{"World.MadeChunks", "made"}, {"World.DelayedChunks", "delayed"}, {"World.RefusedChunks", "refused"},
 	}},
+	{"parley_event_consumers_slow_total", counter, "", "Consumers of Server.Events that were cut off (ErrSlow), because 16,384 events waited for them. A part of the game that follows rooms is too slow. A kept room has the events still; of another they are lost.", []from{{"World.SlowConsumers", ""}}},
 	{"parley_messages_unsent_total", counter, "", "Messages that a player's connection had no room for. If it grows, players have slow networks, or clients that have stopped reading.", []from{{"World.UnsentOutput", ""}}},
 
 	// Rooms on disk.

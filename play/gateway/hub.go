@@ -135,6 +135,7 @@ type Hub struct {
 	players  int         // of all rooms
 
 	conns   atomic.Uint32 // connections so far, of all dialects
+	slow    atomic.Uint64 // consumers of events that were cut off; workers count them
 	playing atomic.Uint64 // the goroutine that runs code of the game for the hub itself; 0 if none does
 	over    chan struct{} // closed when the hub does nothing more
 

@@ -54,6 +54,7 @@ type Stats struct {
 	Chat          uint64
 	DroppedChat   uint64
 	RefusedInputs uint64
+	SlowConsumers uint64 // of events, that were cut off with ErrSlow
 	World         world.Stats
 }
 
@@ -99,6 +100,7 @@ func (b *ByDialect[T]) of(dialect string) *T {
 func (h *Hub) look() {
 	st := h.stats
 	st.Players, st.Gate, st.Rooms, st.AwakeRooms = h.players, h.gate.Stats(), len(h.rooms), len(h.awake)
+	st.SlowConsumers = h.slow.Load()
 	st.World = h.past
 	for _, r := range h.rooms {
 		if r.quiet() {

@@ -36,8 +36,8 @@ func (t *tap) knock() {
 	}
 }
 
-// pour adds facts, which belong to all taps and are not changed any more.
-func (t *tap) pour(b batch) {
+// pour adds facts, which belong to all taps and are not changed any more. It reports whether the tap has just become full.
+func (t *tap) pour(b batch) (full bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -45,6 +45,7 @@ func (t *tap) pour(b batch) {
 	case t.count > 0 && t.count+len(b.facts) > maxTapped:
 		t.spilled = true
 		t.knock()
+		return true
 	default:
 		t.batches = append(t.batches, b)
 		t.count += len(b.facts)
@@ -52,6 +53,7 @@ func (t *tap) pour(b batch) {
 			t.knock()
 		}
 	}
+	return false
 }
 
 // release lets facts out whose entries are on disk.
@@ -125,7 +127,9 @@ func (r *Room) pour(facts []world.Fact) {
 		return
 	}
 	for _, t := range r.taps {
-		t.pour(batch{r.sim.Tick(), facts})
+		if t.pour(batch{r.sim.Tick(), facts}) {
+			r.hub.slow.Add(1)
+		}
 	}
 }
 

@@ -16,10 +16,15 @@ func facts(n int) []world.Fact { return make([]world.Fact, n) }
 // A consumer that takes nothing costs a bounded buffer. It is given what is in it, and then told that it was too slow.
 func TestATapSpills(t *testing.T) {
 	p := newTap()
-	poured := 0
+	poured, full := 0, 0
 	for i := range uint64(maxTapped) {
-		p.pour(batch{i, facts(3)})
+		if p.pour(batch{i, facts(3)}) {
+			full++
+		}
 		poured += 3
+	}
+	if full != 1 {
+		t.Errorf("it was full %d times: a slow consumer counts once", full)
 	}
 	p.release(1 << 60)
 	if len(p.ready) != 1 {
@@ -47,6 +52,22 @@ func TestATapSpills(t *testing.T) {
 	big.pour(batch{1, facts(maxTapped + 1)})
 	if f, _, _ := big.take(); len(f) != maxTapped+1 {
 		t.Errorf("%d facts of one tick", len(f))
+	}
+}
+
+// A consumer that was cut off is counted.
+func TestSlowConsumersAreCounted(t *testing.T) {
+	h, _ := roomsHub(t, Config{Game: pawnGame()})
+	slow, quick := newTap(), newTap()
+	h.main.taps = []*tap{slow, quick}
+	quick.release(1 << 60)
+	for range 3 {
+		h.main.pour(facts(maxTapped))
+		quick.take()
+	}
+	h.look()
+	if n := h.Stats().SlowConsumers; n != 1 {
+		t.Errorf("%d consumers were too slow, want 1", n)
 	}
 }
 
