@@ -110,6 +110,7 @@ type Config struct {
 
 	// Record, if set, receives a recording of the main room. world.Replay runs it again and finds the first tick whose result
 	// differs (`parley replay` does so for the arena). The first write error ends the recording, not the game, and is logged.
+	// When the game ends the main room with World.End, the recording is complete: the main room that follows is not recorded.
 	Record io.Writer
 
 	// RelayConnector makes relay speak the message set of an existing game (see protocol/relay/connector). Clients of that game
