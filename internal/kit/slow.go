@@ -23,6 +23,8 @@ type Slow struct {
 	Bytes int
 	// Watch means that players only watch: they ask for nothing and say nothing.
 	Watch bool
+	// Few is how many seeds Serves has outside the gate; 10 if 0. A dialect that is far from the bars needs fewer.
+	Few int
 
 	walkers int           // in sight; slowWalkers if 0
 	warm    time.Duration // before the first step

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -33,7 +34,7 @@ func (d Slow) Serves(t *testing.T) {
 		return
 	}
 	for _, loss := range slowLosses() {
-		free := d.rounds(t, servesSeeds(), SlowPath{For: 20 * time.Second, Loss: loss})
+		free := d.rounds(t, d.servesSeeds(), SlowPath{For: 20 * time.Second, Loss: loss})
 		t.Logf("%-30s loss %v: %v", "no limit", loss, free)
 		for _, row := range slowRows {
 			t.Run(fmt.Sprintf("%s, loss %v", row.name, loss), func(t *testing.T) {
@@ -41,7 +42,7 @@ func (d Slow) Serves(t *testing.T) {
 				for i := range paths {
 					paths[i].Loss = loss
 				}
-				got := d.rounds(t, servesSeeds(), paths...)
+				got := d.rounds(t, d.servesSeeds(), paths...)
 				t.Logf("%-30s loss %v: %v", row.name, loss, got)
 				d.judge(t, paths, free, got)
 			})
@@ -55,7 +56,7 @@ func (d Slow) HoldsNothingBack(t *testing.T) {
 		return
 	}
 	for _, loss := range slowLosses() {
-		seeds := max(Tier(10, 50, 200), 10) // how much is held back differs much from seed to seed
+		seeds := max(Tier(5, 50, 200), 5) // how much is held back differs much from seed to seed
 		free := d.rounds(t, seeds, SlowPath{For: 20 * time.Second, Loss: loss})
 		got := d.rounds(t, seeds, SlowPath{For: 20 * time.Second, Loss: loss, Jitter: 2 * slowDelay})
 		t.Logf("loss %v: %v", loss, got)
@@ -72,7 +73,7 @@ func (d Slow) HoldsNothingBack(t *testing.T) {
 	}
 }
 
-func servesSeeds() int { return max(Tier(10, 25, 200), 10) }
+func (d Slow) servesSeeds() int { return max(Tier(cmp.Or(d.Few, 10), 25, 200), cmp.Or(d.Few, 10)) }
 
 // rounds adds up runs of one player. A 99th percentile needs several.
 func (d Slow) rounds(t *testing.T, seeds int, paths ...SlowPath) (sum SlowCount) {

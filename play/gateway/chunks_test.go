@@ -118,7 +118,7 @@ func TestTerrainIsSharedByAll(t *testing.T) {
 	}
 	ticks(t, h, 2)
 	got := make([]int, len(seats))
-	const rounds = 200
+	rounds := raced(200, 20)
 	for round := range int16(rounds) {
 		for i, s := range seats {
 			for len(s.asked) < 8 {
@@ -142,7 +142,7 @@ func TestTerrainIsSharedByAll(t *testing.T) {
 		t.Errorf("who had least had %d chunks, who had most %d", least, most)
 	}
 	h.look()
-	if st := h.Stats(); st.DelayedChunks == 0 || st.MadeChunks != rounds*chunksATickOfAll {
+	if st := h.Stats(); st.DelayedChunks == 0 || st.MadeChunks != uint64(rounds*chunksATickOfAll) {
 		t.Errorf("%d waited, %d chunks were made", st.DelayedChunks, st.MadeChunks)
 	}
 }

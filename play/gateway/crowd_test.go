@@ -97,14 +97,14 @@ func TestAnAddressTakesSeatsSoFast(t *testing.T) {
 		return in
 	}
 	one := func(int) string { return "192.0.2.1" }
-	if in := comeAndGo(2000, one); in != 512 {
+	if in := comeAndGo(600, one); in != 512 {
 		t.Errorf("%d came and went at once, want 512", in)
 	}
 	h.now = start.Add(10 * time.Second)
-	if in := comeAndGo(2000, one); in != 320 {
+	if in := comeAndGo(400, one); in != 320 {
 		t.Errorf("%d came and went after ten seconds, want 320", in)
 	}
-	if in := comeAndGo(3000, func(i int) string { return fmt.Sprintf("192.0.2.%d", 2+i%250) }); in != 2048-320 {
+	if in := comeAndGo(2000, func(i int) string { return fmt.Sprintf("192.0.2.%d", 2+i%250) }); in != 2048-320 {
 		t.Errorf("%d more of its prefix came and went, want %d", in, 2048-320)
 	}
 	if in := comeAndGo(10, func(int) string { return "198.51.100.1" }); in != 10 {

@@ -256,7 +256,7 @@ func TestANewcomerHasSeenNothing(t *testing.T) {
 // Numbers are taken once each, across the wrap of 32 bits and across jumps, as a list of all that came has it.
 func TestNumbersAreTakenOnce(t *testing.T) {
 	r := chance.Rand(t, 0x5a)
-	for range 200 {
+	for range raced(200, 20) {
 		var p stamps
 		came := map[uint64]bool{}
 		at := []uint64{1, 1000, 1<<32 - 500, 1 << 31}[r.IntN(4)]
@@ -290,7 +290,7 @@ func TestHostileStamps(t *testing.T) {
 	const anns = 1 << 30 // hers are from here on
 	number, next := uint32(1), uint32(anns)
 	due := map[uint32]uint64{}
-	for range 2000 {
+	for range raced(2000, 400) {
 		now := uint32(p.now())
 		for range r.IntN(100) {
 			switch r.IntN(40) {

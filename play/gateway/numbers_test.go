@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit/chance"
 	"parley/play/message"
 	"parley/world"
 )
@@ -22,6 +23,9 @@ func TestComingAndGoingUsesUpNoNumbers(t *testing.T) {
 		{"all addresses", func(i int) string { return fmt.Sprintf("%d.%d.%d.1", i&0xff, i>>8&0xff, i>>16&0xff) }, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.full && chance.Race {
+				t.Skip("all numbers are needed to use them up")
+			}
 			var shot world.ID
 			h, d := newDesk(t, Config{Game: shooters(&shot)})
 			d.radius = 4 // what each sees is its own matter here
@@ -32,7 +36,7 @@ func TestComingAndGoingUsesUpNoNumbers(t *testing.T) {
 			told := map[error]int{}
 			var before []*Seat
 			hanging := 0
-			for i := range 34_000 {
+			for i := range raced(34_000, 4000) {
 				s := d.sitFrom(tt.from(i), false)
 				before = append(before, s)
 				if len(before) < 150 { // 3,000 a second

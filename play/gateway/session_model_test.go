@@ -659,7 +659,7 @@ func (m *model) move() {
 func TestSessionsAgainstAModel(t *testing.T) {
 	rng := kit.Rand(t)
 	var m *model
-	for i := range promise.Keeps(t, "T69", "gateway", promise.Tier(1000, 10_000, 100_000)) {
+	for i := range promise.Keeps(t, "T69", "gateway", promise.Tier(400, 10_000, 100_000)) {
 		if i%100 == 0 {
 			m = newModel(t, rng, i%200 == 0, 5)
 		}
@@ -671,7 +671,7 @@ func TestSessionsAgainstAModel(t *testing.T) {
 func TestPassesAgainstAModel(t *testing.T) {
 	rng := kit.Rand(t)
 	var m *model
-	for i := range promise.Keeps(t, "T68", "gateway", promise.Tier(10_000, 100_000, 1_000_000)) {
+	for i := range promise.Keeps(t, "T68", "gateway", promise.Tier(3000, 100_000, 1_000_000)) {
 		if i%500 == 0 {
 			m = newModel(t, rng, i%1000 == 0, 0)
 		}

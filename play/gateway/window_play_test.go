@@ -51,7 +51,7 @@ func TestTheWindowClientPlaysTenMinutes(t *testing.T) {
 	ann := w.enter("ann", wander)
 	bob, eve := w.enter("bob", fight), w.enter("eve", fight)
 	w.wait("17 by 17 chunks that nobody asked for", func() bool { return len(ann.land) >= 17*17 && len(bob.land) >= 17*17 && len(eve.land) >= 17*17 })
-	ticks := 2_000
+	ticks := raced(2000, 600)
 	if promise.Full() {
 		ticks = 30_000
 	}
@@ -106,7 +106,7 @@ func TestTheWindowClientPlaysTenMinutes(t *testing.T) {
 // It freezes at no wall: steered by keys alone, against walls above and to the right, it is told cells that are free for it; says them; and
 // walks on. What is refused of its place takes neither angle nor norm with it.
 func TestTheWindowClientFreezesAtNoWall(t *testing.T) {
-	angles := []float32{0, math.Pi / 2, .7}
+	angles := []float32{0, math.Pi / 2, .7}[:raced(3, 1)]
 	if promise.Full() {
 		angles = append(angles, math.Pi, -math.Pi/2, .1, 1.5, -.7)
 	}
@@ -157,7 +157,7 @@ func TestTheWindowClientStandsAtAWall(t *testing.T) {
 	for n, wall := range []struct {
 		x, y  float64 // a way to the border of the arena, at 512, that no block is in
 		angle float32
-	}{{480.5, .5, 0}, {.5, 480.5, math.Pi / 2}, {448.5, 480.5, math.Pi / 2}} {
+	}{{480.5, .5, 0}, {.5, 480.5, math.Pi / 2}, {448.5, 480.5, math.Pi / 2}}[:raced(3, 1)] {
 		w := newWindowWorld(t, uint64(n+1))
 		ann := w.enter("ann", func(c *windowClient) { c.norm = 0 })
 		ann.keysOnly = true
@@ -203,7 +203,7 @@ func TestTheWindowClientSaysWhatItWasTold(t *testing.T) {
 	w.wait("17 by 17 chunks", func() bool { return len(ann.land) >= 17*17 })
 	ann.wrong = -100 * time.Millisecond
 	w.run(50)
-	for n := range 20 {
+	for n := range raced(20, 4) {
 		told, refused := ann.told, w.h.stats.RefusedInputs
 		ann.put(float64(64*(n%7-3))+.5, float64(64*(n%5-2))+.5) // no block is there
 		w.run(50)
@@ -222,7 +222,7 @@ func TestTheWindowClientIsCorrectedOnce(t *testing.T) {
 	if promise.Full() {
 		rounds = 10
 	}
-	for seed := range 3 {
+	for seed := range raced(3, 1) {
 		w := newWindowWorld(t, uint64(seed+1))
 		ann := w.enter("ann", func(c *windowClient) { c.norm = 0 })
 		w.wait("17 by 17 chunks", func() bool { return len(ann.land) >= 17*17 })
@@ -270,7 +270,7 @@ func TestTheWindowClientEntersWhileOthersThrow(t *testing.T) {
 		w.enter(name, fight)
 	}
 	w.run(100)
-	for range 60 {
+	for range raced(60, 10) {
 		cat := w.enter("cat", nil)
 		w.wait("cat is in the game", cat.playing)
 		w.run(8)
