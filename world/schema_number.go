@@ -175,7 +175,7 @@ func (s *Schema) fingerprint(name string) uint64 {
 			h = f.fingerprint(h)
 		}
 		for _, f := range k.hidden {
-			f.Name = oldName.Replace(f.Name)
+			f.Name = oldName(f.Name)
 			h = f.fingerprint(h)
 		}
 	}
@@ -189,7 +189,7 @@ func (s *Schema) fingerprint(name string) uint64 {
 }
 
 // oldName writes the name of an unexported value as logs of version 3 know it: path.2 for path[2].
-var oldName = strings.NewReplacer("[", ".", "]", "")
+func oldName(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "[", "."), "]", "") }
 
 func (f *Field) fingerprint(h uint64) uint64 {
 	h = hash(hash(hashText(h, f.Name), uint64(f.Type)), uint64(f.Max))
