@@ -3,7 +3,6 @@ package web
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,8 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -118,28 +117,28 @@ func TestSlowClients(t *testing.T) {
 	promise.Kept(t, "T62", "slow clients", n)
 }
 
-// honest asks for metrics, as a scraper does: it comes again if its connection had to go.
+// honest is a client that asks for the metrics, and is answered.
 func honest(t *testing.T, addr string) {
 	t.Helper()
-	var last error
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+	answered(t, addr, "GET /metrics HTTP/1.1\r\nHost: scraper\r\nConnection: close\r\n\r\n", "parley_players 3")
+}
+
+// answered sends a request until its answer has a text in it: a connection may have to go for others.
+func answered(t *testing.T, addr, request, text string) {
+	t.Helper()
+	patient.Until(t, "an honest client is answered", func() bool {
 		c, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.SetDeadline(deadline)
-		fmt.Fprint(c, "GET /metrics HTTP/1.1\r\nHost: scraper\r\nConnection: close\r\n\r\n")
+		defer c.Close()
+		defer patient.End().Stop()
+		io.WriteString(c, request)
 		r, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err == nil {
-			var body []byte
-			body, err = io.ReadAll(r.Body)
-			if err == nil && r.StatusCode == 200 && strings.Contains(string(body), "parley_players 3") {
-				c.Close()
-				return
-			}
+		if err != nil {
+			return false
 		}
-		last = err
-		c.Close()
-	}
-	t.Fatalf("an honest client was not answered: %v", last)
+		body, err := io.ReadAll(r.Body)
+		return err == nil && r.StatusCode == 200 && strings.Contains(string(body), text)
+	})
 }
