@@ -6,13 +6,10 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"parley/internal/plain"
 	"parley/play/message"
 	"parley/web"
 )
@@ -132,25 +129,6 @@ func checkRoomName(name string) error {
 	return nil
 }
 
-// print prints an answer: as JSON, or as a table.
-func (f *remoteFlags) print(cmd *cobra.Command, answer any, table func(io.Writer)) error {
-	if f.asJSON {
-		return printJSON(cmd.OutOrStdout(), answer)
-	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	table(w)
-	return w.Flush()
-}
-
-// done says what was done. As JSON that is an empty object.
-func (f *remoteFlags) done(cmd *cobra.Command, format string, args ...any) error {
-	if f.asJSON {
-		return printJSON(cmd.OutOrStdout(), struct{}{})
-	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), format+"\n", args...)
-	return err
-}
-
 func roomTable(w io.Writer, list []web.Room) {
 	fmt.Fprintln(w, "ROOM\tSTATE\tMODE\tPLAYERS\tAWAY\tTICK\tP99\tENTRY\tRESULT")
 	for _, r := range list {
@@ -164,12 +142,4 @@ func roomTable(w io.Writer, list []web.Room) {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d/%d\t%d\t%d\t%.1fms\t%s\t%s\n", shown(r.Name), r.State, shown(r.Mode), r.Players, r.MaxPlayers, r.Away, r.Tick, r.TickP99, entry, shown(r.Result))
 	}
-}
-
-// shown is a text of somebody else as a cell of a table.
-func shown(text string) string {
-	if text = strings.TrimSpace(plain.Text(text)); text == "" {
-		return "-"
-	}
-	return text
 }
