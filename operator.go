@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"time"
 	"unicode/utf8"
@@ -53,7 +52,7 @@ var (
 	// ErrNoAccount means that there is no such account.
 	ErrNoAccount = errors.New("parley: no such account")
 	// ErrNoAnswer means that the store of accounts has not answered in time.
-	ErrNoAnswer = errors.New("parley: the store of accounts has not answered")
+	ErrNoAnswer = errors.New("parley: the store of accounts has not answered in time; it may still do what it was asked")
 )
 
 // ParsePrefix reads a network, such as 192.0.2.0/24 or 2001:db8::/56, or a single address, for Ban.
@@ -174,29 +173,6 @@ func (s *Server) Bans() ([]Ban, error) {
 	return append(list, accounts...), nil
 }
 
-// bannedAccounts goes through a store.
-func bannedAccounts(ctx context.Context, store account.Store) (list []Ban, err error) {
-	now := time.Now()
-	for after := ""; ; {
-		page, err := store.List(ctx, after, account.MaxList)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range page {
-			if r.Ban.Holds(now) {
-				list = append(list, Ban{Account: r.Name, Reason: r.Ban.Reason, Until: r.Ban.Until})
-			}
-			after = r.Key
-		}
-		if len(page) < account.MaxList {
-			return list, nil
-		}
-	}
-}
-
-// storePatience is how long the operator waits for the store of accounts.
-const storePatience = 15 * time.Second
-
 // check refuses a ban that cannot be, or that is over at the time now.
 func (b *Ban) check(now time.Time) error {
 	switch {
@@ -230,76 +206,3 @@ func (s *Server) mayChange() error {
 		return nil
 	}
 }
-
-// askAccounts has the accounts do something, and waits for the answer.
-func (s *Server) askAccounts(ask func(ctx context.Context, done func(account.Answer)) error) error {
-	if s.accounts == nil {
-		return fmt.Errorf("%w: realm is off, so there are no accounts", ErrNoAccount)
-	}
-	return askStore(func(ctx context.Context) error {
-		answer := make(chan account.Answer, 1) // of one: nobody may wait for it any more
-		if err := ask(ctx, func(a account.Answer) { answer <- a }); err != nil {
-			return err
-		}
-		select {
-		case a := <-answer:
-			return refusalOf(a)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	})
-}
-
-// askStore waits for the store of accounts for storePatience, and no longer: ask runs on a goroutine of its own, as a store may not return
-// when its context ends.
-func askStore(ask func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), storePatience)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- ask(ctx) }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("%w within %v; it may still do what it was asked", ErrNoAnswer, storePatience)
-	}
-}
-
-// refusalOf returns the server's own error for an answer of the accounts.
-func refusalOf(a account.Answer) error {
-	switch a.Result {
-	case account.OK:
-		return nil
-	case account.Unknown:
-		return ErrNoAccount
-	case account.Closed:
-		return ErrClosed
-	default:
-		return errors.Join(fmt.Errorf("parley: the accounts answer %v", a.Result), a.Err)
-	}
-}
-
-// LogLine is a line of the server's log.
-type LogLine struct {
-	Time  time.Time
-	Level slog.Level
-	Text  string // the message, and its attributes as key=value
-}
-
-// LogTail returns the newest lines of the log, at most 256, the oldest first.
-func (s *Server) LogTail() []LogLine {
-	var list []LogLine
-	for _, l := range s.log.Tail() {
-		list = append(list, LogLine(l))
-	}
-	return list
-}
-
-// SetLogLevel has the server log lines of a level and above from now on, whatever level Config.Log was set up with.
-func (s *Server) SetLogLevel(level slog.Level) {
-	s.log.SetLevel(level)
-	s.Log().Log(context.Background(), level, "the log has a new level", "level", level)
-}
-
-// LogLevel returns the lowest level of which lines are logged.
-func (s *Server) LogLevel() slog.Level { return s.log.Level() }
