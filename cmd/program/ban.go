@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	front "parley"
 	"parley/web"
 )
 
@@ -115,17 +115,14 @@ func bannedOf(account string, args []string) web.Banned {
 	if account != "" {
 		return web.Banned{Account: account}
 	}
-	if _, err := netip.ParsePrefix(args[0]); err == nil {
-		return web.Banned{Address: args[0]}
-	}
-	if _, err := netip.ParseAddr(args[0]); err == nil {
+	if _, err := front.ParsePrefix(args[0]); err == nil {
 		return web.Banned{Address: args[0]}
 	}
 	return web.Banned{Account: args[0]}
 }
 
-// addressLike reports whether a text that is no address was probably meant to be one: who mistypes a prefix should not be told that
-// there is no such account.
+// addressLike reports whether a text that is no address was probably meant to be one: a moderator who mistypes a prefix should
+// not be told that there is no such account.
 func addressLike(text string) bool {
 	return strings.ContainsAny(text, "/:") || strings.Contains(text, ".") && strings.Trim(text, "0123456789.") == ""
 }

@@ -14,7 +14,7 @@ import (
 
 func newMatch() *cobra.Command {
 	var f remoteFlags
-	wish := web.Wish{}
+	var wish web.Wish
 	cmd := &cobra.Command{
 		Use:   "match",
 		Short: "Wait for a match on a running server, and print its ticket",

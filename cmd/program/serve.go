@@ -174,7 +174,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	say(cmd.OutOrStdout(), startTable(addrs, f.mainSeed(server, config), f.places())+"\n")
 	select {
 	case <-stopped.Done():
-		stop() // who cannot wait until every player has heard interrupts again
+		stop() // an operator who cannot wait until every player has heard interrupts again
 		say(cmd.OutOrStdout(), "closing: every player is told\n")
 	case <-server.Done():
 	}
@@ -186,7 +186,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// closePages ends the pages that there are. Who waits for an answer has a second.
+// closePages ends the pages that there are. Clients that wait for an answer have a second.
 func closePages(list ...*web.Page) {
 	late, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -253,7 +253,7 @@ func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 	if f.web == front.Off {
 		return nil, nil
 	}
-	c := web.Config{Title: "parley: arena", Stats: func() any { return s.Stats() }, Addrs: map[string]string{}}
+	c := web.Config{Title: "parley: arena", Stats: func() any { return s.Stats() }, Addrs: map[string]string{}, Hosts: splitList(f.webHosts), Log: s.Log()}
 	for _, a := range s.Addrs() {
 		c.Addrs[a.Name] = a.Addr.String()
 	}
@@ -265,10 +265,6 @@ func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 			return s.Trouble()
 		}
 	}
-	for _, host := range strings.Split(f.webHosts, ",") {
-		c.Hosts = append(c.Hosts, strings.TrimSpace(host))
-	}
-	c.Log = s.Log()
 	if err := f.operate(&c, s); err != nil {
 		return nil, err
 	}

@@ -72,14 +72,11 @@ func refusal(err error, other int) error {
 	if err == nil {
 		return nil
 	}
-	i := slices.IndexFunc(statuses, func(s struct {
-		err    error
-		status int
-	}) bool {
-		return errors.Is(err, s.err)
-	})
-	if i >= 0 {
-		other = statuses[i].status
+	for _, s := range statuses {
+		if errors.Is(err, s.err) {
+			other = s.status
+			break
+		}
 	}
 	if other == 0 {
 		return err

@@ -1,4 +1,4 @@
-// Package match is the queue of players who look for others: who asks for the same mode and the same number of players is put
+// Package match is the queue of players who look for others. Players who ask for the same mode and the same number of players are put
 // in a group, in the order of waiting. It opens no rooms and makes no tickets; the server does.
 //
 //	q := match.New(match.Config{})

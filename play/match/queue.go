@@ -66,7 +66,7 @@ type Stats struct {
 	Refused uint64 // were not let into the queue: it was full, or their address had too many in it
 }
 
-// Queue is who waits. It is not safe for concurrent use.
+// Queue has the players who wait. It is not safe for concurrent use.
 type Queue struct {
 	cfg     Config
 	lines   map[game]*line // those with somebody in them
