@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"reflect"
 	"sync"
 	"time"
 )
@@ -20,16 +19,6 @@ type State struct {
 	// The lists are cut where the event would get too long.
 	RoomList   []Room   `json:"room_list" doc:"rooms, as many as an event has space for"`
 	PlayerList []Player `json:"player_list" doc:"players, as many as an event has space for; GET /v1/players has all"`
-}
-
-// Rates are counters as rates: what they grew by in a second.
-type Rates struct {
-	Ticks        float64 `json:"ticks" doc:"ticks"`
-	Requests     float64 `json:"requests" doc:"requests of players"`
-	DatagramsIn  float64 `json:"datagrams_in" doc:"datagrams received"`
-	DatagramsOut float64 `json:"datagrams_out" doc:"datagrams sent"`
-	BytesIn      float64 `json:"bytes_in" doc:"payload bytes received"`
-	BytesOut     float64 `json:"bytes_out" doc:"payload bytes sent"`
 }
 
 // feed makes the events of /v1/events, once for all who listen. It has a goroutine while somebody does.
@@ -133,7 +122,7 @@ func (f *feed) run(stop <-chan struct{}) {
 		logged = &l
 	}
 	ended, _ := news(f.op.Ended(), nil)
-	before, at := f.counters(), time.Now()
+	before, at := countersOf(f.stats()), time.Now()
 	for turn := 0; ; turn++ {
 		if turn%int(stateEvery/logEvery) == 0 {
 			now := time.Now()
@@ -142,7 +131,7 @@ func (f *feed) run(stop <-chan struct{}) {
 			for _, e := range fresh {
 				f.tell("ended", e)
 			}
-			counters := f.counters()
+			counters := countersOf(f.stats())
 			f.tell("state", f.state(now, counters.since(before, now.Sub(at))))
 			before, at = counters, now
 		}
@@ -210,52 +199,6 @@ func within[T any](list []T, n int) []T {
 		}
 	}
 	return some(list)
-}
-
-// counters reads the counters that Rates are made of, from the table of metrics.
-func (f *feed) counters() (sum Rates) {
-	samples := map[string]sample{}
-	walk(reflect.ValueOf(f.stats()), "", func(s sample) { samples[s.path] = s })
-	for i := range families {
-		fam := &families[i]
-		fam.series(samples, func(s sample, labels []string) {
-			switch last := len(labels) - 1; fam.name {
-			case "parley_ticks_total":
-				if labels[0] != "skipped" {
-					sum.Ticks += s.value
-				}
-			case "parley_requests_total":
-				sum.Requests += s.value
-			case "parley_datagrams_total":
-				switch labels[last] {
-				case "received":
-					sum.DatagramsIn += s.value
-				case "sent":
-					sum.DatagramsOut += s.value
-				}
-			case "parley_bytes_total":
-				switch labels[last] {
-				case "in":
-					sum.BytesIn += s.value
-				case "out":
-					sum.BytesOut += s.value
-				}
-			}
-		})
-	}
-	return sum
-}
-
-// since returns what counters grew by in a second.
-func (r Rates) since(before Rates, d time.Duration) Rates {
-	rate := func(now, before float64) float64 {
-		if d <= 0 || now < before {
-			return 0
-		}
-		return float64(int64((now-before)/d.Seconds()*10+.5)) / 10
-	}
-	return Rates{rate(r.Ticks, before.Ticks), rate(r.Requests, before.Requests), rate(r.DatagramsIn, before.DatagramsIn),
-		rate(r.DatagramsOut, before.DatagramsOut), rate(r.BytesIn, before.BytesIn), rate(r.BytesOut, before.BytesOut)}
 }
 
 // events serves a stream of events.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -205,3 +206,33 @@ func withHeaders(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
+
+// buffered has an answer made at once, however slowly it is then read: making it is what may cost.
+func buffered(next http.Handler) http.Handler {
+	places := make(chan struct{}, maxAtOnce)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		kept := &reply{header: w.Header(), status: http.StatusOK}
+		select {
+		case places <- struct{}{}:
+			func() {
+				defer func() { <-places }() // also if it panics
+				next.ServeHTTP(kept, r)
+			}()
+		case <-r.Context().Done():
+			return
+		}
+		w.WriteHeader(kept.status)
+		w.Write(kept.body.Bytes()) // its only error is that of a client that left
+	})
+}
+
+// reply keeps what a handler writes.
+type reply struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (a *reply) Header() http.Header         { return a.header }
+func (a *reply) WriteHeader(status int)      { a.status = status }
+func (a *reply) Write(b []byte) (int, error) { return a.body.Write(b) }

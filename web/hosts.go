@@ -1,0 +1,46 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// known refuses requests by a name that is not ours, and those that a page of another origin makes a browser send.
+func known(hosts []string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !ours(hosts, r.Host):
+			http.Error(w, "this server is not known by that name; ask by its address, or add the name to --web-hosts", http.StatusMisdirectedRequest)
+		case foreign(r):
+			http.Error(w, "this page is not for other sites", http.StatusForbidden)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// ours reports whether a Host header is an IP address, localhost, or one of hosts.
+func ours(hosts []string, host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), ".")
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	return strings.EqualFold(host, "localhost") || slices.ContainsFunc(hosts, func(h string) bool { return h != "" && strings.EqualFold(h, host) })
+}
+
+// foreign reports whether a request comes from a page of another origin.
+func foreign(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return false
+	}
+	u, err := url.Parse(origin)
+	return err != nil || !strings.EqualFold(u.Host, r.Host)
+}
