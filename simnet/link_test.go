@@ -30,7 +30,10 @@ func within(t *testing.T, what string, got uint64, n int, p float64) {
 }
 
 func TestEachFaultComesAsOftenAsItsProbabilitySays(t *testing.T) {
-	const count = 20_000
+	count := 20_000
+	if chance.Race { // one goroutine
+		count = 2000
+	}
 	for _, p := range []float64{0.001, 0.01, 0.1, 0.5, 0.9} {
 		for _, tt := range []struct {
 			name    string
@@ -68,6 +71,9 @@ func TestProbabilitiesZeroAndOneAreNeverAndAlways(t *testing.T) {
 }
 
 func TestLossesAreIndependentOfTheOneBefore(t *testing.T) {
+	if chance.Race {
+		t.Skip("one goroutine")
+	}
 	const count, p = 100_000, 0.2
 	x := newPair(t, 1, Profile{Loss: p})
 	var both, before int
@@ -93,6 +99,9 @@ func lostNumbers(x *pair, count int) []bool {
 }
 
 func TestBurstsAreAsLongAndAsFrequentAsGilbertSays(t *testing.T) {
+	if chance.Race {
+		t.Skip("one goroutine")
+	}
 	const count = 200_000
 	g := Gilbert{GoodToBad: 0.01, BadToGood: 0.25, LossBad: 1}
 	x := newPair(t, 1, Profile{Burst: &g})

@@ -113,7 +113,11 @@ func TestRandomPlansRoundTripAndKeepTheirLimits(t *testing.T) {
 	limits := PlanLimits{}.withDefaults()
 	seen := map[Verb]int{}
 	most := Profile{}
-	for _, seed := range chance.Seeds(2000) {
+	seeds := 2000
+	if chance.Race { // one goroutine
+		seeds = 500
+	}
+	for _, seed := range chance.Seeds(seeds) {
 		p := RandomPlan(seed, hosts, PlanLimits{Mesh: seed%2 == 0})
 		again, err := ParsePlan(p.String())
 		if err != nil || !reflect.DeepEqual(p, again) {
@@ -381,6 +385,9 @@ func TestNamedProfilesAreValidAndRoundTrip(t *testing.T) {
 
 // The figures in the comments of the named profiles are those that a long flow meets.
 func TestNamedProfilesLoseWhatTheirCommentsSay(t *testing.T) {
+	if chance.Race {
+		t.Skip("one goroutine")
+	}
 	for _, tt := range []struct {
 		name   string
 		lost   float64 // alone and in bursts

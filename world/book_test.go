@@ -107,6 +107,7 @@ func TestNumbersAreNotConfused(t *testing.T) {
 // 15.2: numbers that no client was told do not run out, however many entities come and go; and those that were told do
 // not come back sooner for it.
 func TestUntoldNumbersDoNotRunOut(t *testing.T) {
+	notRaced(t)
 	var b book
 	b.init(1200)
 	told := b.give(1, 0)

@@ -160,7 +160,7 @@ func TestFactsAreTheSameForAll(t *testing.T) {
 	r := newRand(t)
 	kinds := map[FactKind]int{}
 	rewinds := uint64(0)
-	for range max(60, rounds(150, 3000)) {
+	for range max(20, rounds(150, 3000)) {
 		seed := r.Uint64()
 		c := newTroupe(t, seed)
 		at := r.IntN(30)

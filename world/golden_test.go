@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"parley/internal/kit/chance"
 	"parley/internal/promise"
 )
 
@@ -30,11 +29,12 @@ const (
 // compiler, the day, or what else runs. Those of aims.txt are of a game that asks for the past. With PARLEY_PR all of them are run; arm64 runs some in the
 // gate, by -golden.
 func TestGoldenSeeds(t *testing.T) {
+	notRaced(t)
 	count := *goldenFlag
 	switch {
 	case os.Getenv("PARLEY_PR") != "" || os.Getenv("PARLEY_SOAK") != "" || *updateFlag:
 		count = goldenSeeds
-	case testing.Short() || chance.Race:
+	case testing.Short():
 		count = 1
 	}
 	for file, play := range map[string]func(t testing.TB, seed uint64, ticks, crowd, late int) uint64{"worlds.txt": wander, "aims.txt": aimAbout} {

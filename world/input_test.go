@@ -255,6 +255,7 @@ func TestReadAndDoneAreOfOneAction(t *testing.T) {
 }
 
 func TestPlayersHaveABound(t *testing.T) {
+	notRaced(t)
 	s := newSim(t, Config{})
 	var first PlayerID
 	for i := range MaxPlayers {

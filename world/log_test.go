@@ -567,6 +567,7 @@ func TestSizesOfEntries(t *testing.T) {
 
 // A tail can be made so that each of its bytes seems to begin a block. It is not searched for ever.
 func TestATailThatIsMadeToTakeLong(t *testing.T) {
+	notRaced(t)
 	s := newSim(t, Config{})
 	file := append(s.AppendHead(nil), bytes.Repeat([]byte{4, 0, 0x1f, 0}, maxTail/4-1)...)
 	l, err := NewLogReader(bytes.NewReader(file))

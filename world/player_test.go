@@ -60,6 +60,7 @@ func TestPlayersAgainstAMap(t *testing.T) {
 
 // NextPlayer says which number Join gives, also where the numbers begin anew.
 func TestNextPlayer(t *testing.T) {
+	notRaced(t)
 	s := newSim(t, Config{})
 	first := s.NextPlayer()
 	if p := join(t, s, "stays"); p != first || p != 1 {

@@ -83,6 +83,7 @@ func TestReservedNumbersComeBack(t *testing.T) {
 
 // 15.2: connections that reserve a number and go do not use them up.
 func TestReservingAndReleasingUsesUpNoNumbers(t *testing.T) {
+	notRaced(t)
 	s := newSimOf(t, crowdGame(), Config{})
 	for i := range 5 * MaxEntity {
 		if i%200 == 0 { // 4,000 a second at 20 ticks

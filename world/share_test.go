@@ -38,6 +38,7 @@ func lateRun(t *testing.T, c Config, ticks int, late, every []int) (replayed flo
 // T50: "re-simulation <= tick budget at max window". One account with a late action in each tick took
 // 20 ticks of replay a tick.
 func TestALatePlayerHasABudget(t *testing.T) {
+	notRaced(t)
 	const ticks = 1000
 	for _, tt := range []struct {
 		name        string

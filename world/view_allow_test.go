@@ -113,6 +113,7 @@ func TestALargeAllowanceChangesNothing(t *testing.T) {
 // Nothing starves on a narrow path: with bytes for the player's own entity and two others a tick, all of 60 are told in turn,
 // the nearest most often. With an allowance that not even its own entity fits in, they still are.
 func TestNothingStarvesWithinAnAllowance(t *testing.T) {
+	notRaced(t)
 	for _, tt := range []struct {
 		allowed       int
 		longest, near int // ticks without a word of one; how often the nearest is told for one word of the furthest

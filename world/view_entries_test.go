@@ -70,6 +70,7 @@ func heldBytes(v reflect.Value) (n int) {
 // T56: 2,000 players in one world, each in sight of itself: what a view holds grows with what
 // it sees and what is on its way, and not with the world.
 func TestAViewHoldsWhatItSees(t *testing.T) {
+	notRaced(t)
 	promise.Keeps(t, "T56", "world", 1)
 	held := func(players int, c ViewConfig) (bytes, seen int) {
 		s, ids, views := newHolders(t, players, c)

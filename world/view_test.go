@@ -296,6 +296,7 @@ func TestAReferenceToTheDeadIsNone(t *testing.T) {
 
 // Nothing starves: with room for one change a tick, all are told in turn.
 func TestNothingStarves(t *testing.T) {
+	notRaced(t)
 	var places [][2]float64
 	for i := range 60 {
 		places = append(places, [2]float64{float64(i * 2), 0})

@@ -18,10 +18,13 @@ func soak() int {
 	return 1
 }
 
-// tenth returns a tenth of n if the test is to be short or runs under the race detector, and
-// says so.
+// tenth returns a tenth of n if the test is to be short, a twentieth under the race detector, and says so.
 func tenth(t *testing.T, n int) int {
-	if testing.Short() || chance.Race || os.Getenv("PARLEY_PR") == "" && os.Getenv("PARLEY_SOAK") == "" {
+	if chance.Race {
+		t.Logf("runs %d in place of %d", n/20, n)
+		return n / 20
+	}
+	if testing.Short() || os.Getenv("PARLEY_PR") == "" && os.Getenv("PARLEY_SOAK") == "" {
 		t.Logf("runs %d in place of %d", n/10, n)
 		return n / 10
 	}

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"parley/internal/kit/chance"
 )
 
 func TestSeenRemembersForFourToEightSeconds(t *testing.T) {
@@ -37,6 +39,9 @@ func TestSeenRemembersForFourToEightSeconds(t *testing.T) {
 // However many come, an address is remembered until seenMax others have come, and few are
 // mistaken for known ones.
 func TestSeenWithManyStrangers(t *testing.T) {
+	if chance.Race {
+		t.Skip("one goroutine")
+	}
 	s := NewSeen(testKey)
 	mistaken := 0
 	const n = 3 * seenMax
