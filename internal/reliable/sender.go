@@ -337,9 +337,6 @@ func (s *Sender) Pressure() Pressure {
 // RTT returns the smoothed round-trip time, 0 while it is unknown.
 func (s *Sender) RTT() time.Duration { return s.rtt.smoothed }
 
-// LeastRTT returns the shortest round-trip time so far, 0 while it is unknown.
-func (s *Sender) LeastRTT() time.Duration { return s.rtt.least }
-
 // Sample takes a round trip that was measured elsewhere, for example by replica's sync.
 func (s *Sender) Sample(d time.Duration) { s.rtt.sample(d) }
 

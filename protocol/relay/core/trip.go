@@ -60,18 +60,15 @@ const (
 )
 
 // RTT returns the round-trip time of the path, 0 while it is unknown. It leaves out the time for which peers of this package
-// gather confirmations. A call has the path measured once more with the next packages, if it was not in the last second. Before
-// the first measurement, half a second after the peer's first confirmation, RTT is the shortest time that a confirmation took.
+// gather confirmations. A call has the path measured once more with the next packages, if it was not in the last second; the first
+// measurement takes half a second from the peer's first confirmation.
 func (e *Endpoint) RTT() time.Duration {
 	if !e.surveys() {
 		return e.sender.RTT()
 	}
 	s := &e.seldom().survey
 	s.wanted = s.wanted || e.now.Sub(s.when) >= tripEvery
-	if least := s.least(); least > 0 {
-		return least
-	}
-	return e.sender.LeastRTT()
+	return s.least()
 }
 
 // surveys reports whether surveys are confirmed at once: not where others fix the delays, and expect quiet.
