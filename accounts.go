@@ -9,15 +9,21 @@ import (
 	"parley/account"
 )
 
-// storePatience is how long the operator waits for the store of accounts.
-const storePatience = 15 * time.Second
+const (
+	// storePatience is how long the operator waits for the store of accounts: less than the API and its callers wait for an answer,
+	// which is 10 s, so that they are told.
+	storePatience = 8 * time.Second
+
+	// listPatience is the same for a look at all accounts, of which a store reads some 100,000 in a second.
+	listPatience = 15 * time.Second
+)
 
 // askAccounts has the accounts do something, and waits for the answer.
 func (s *Server) askAccounts(ask func(ctx context.Context, done func(account.Answer)) error) error {
 	if s.accounts == nil {
 		return fmt.Errorf("%w: realm is off, so there are no accounts", ErrNoAccount)
 	}
-	return askStore(func(ctx context.Context) error {
+	return askStore(storePatience, func(ctx context.Context) error {
 		answer := make(chan account.Answer, 1) // of one: nobody may wait for it any more
 		if err := ask(ctx, func(a account.Answer) { answer <- a }); err != nil {
 			return err
@@ -31,10 +37,10 @@ func (s *Server) askAccounts(ask func(ctx context.Context, done func(account.Ans
 	})
 }
 
-// askStore waits for the store of accounts for storePatience, and no longer: ask runs on a goroutine of its own, as a store may not return
-// when its context ends.
-func askStore(ask func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), storePatience)
+// askStore waits for the store of accounts, and no longer than its patience: ask runs on a goroutine of its own, as a store may not
+// return when its context ends.
+func askStore(patience time.Duration, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- ask(ctx) }()

@@ -73,7 +73,7 @@ func ParsePrefix(text string) (netip.Prefix, error) {
 //
 // Bans of addresses are kept in the file bans.json in Config.DataDir, and hold again when the server is started again. If the file cannot be
 // written, the ban holds all the same, and Ban returns ErrBanNotKept. Bans of accounts are kept by the store of accounts. Ban
-// returns ErrNoAccount if there is no such account, ErrNoAnswer if the store does not answer within 15 s, ErrTooManyBans at MaxBans, and
+// returns ErrNoAccount if there is no such account, ErrNoAnswer if the store does not answer within 8 s, ErrTooManyBans at MaxBans, and
 // ErrBan if the ban is not valid.
 func (s *Server) Ban(b Ban) error {
 	if err := b.check(time.Now()); err != nil {
@@ -167,7 +167,7 @@ func (s *Server) Bans() ([]Ban, error) {
 		return nil, err
 	}
 	var accounts []Ban
-	if err := askStore(func(ctx context.Context) (err error) { accounts, err = bannedAccounts(ctx, s.store); return err }); err != nil {
+	if err := askStore(listPatience, func(ctx context.Context) (err error) { accounts, err = bannedAccounts(ctx, s.store); return err }); err != nil {
 		return nil, fmt.Errorf("parley: bans of accounts: %w", err)
 	}
 	return append(list, accounts...), nil

@@ -57,7 +57,7 @@ var everywhere = map[int]string{
 	http.StatusForbidden:           "the request comes from a page of another site",
 	http.StatusMisdirectedRequest:  "the Host is no address and no name of --web-hosts",
 	http.StatusInternalServerError: "the server failed; its log says why",
-	http.StatusServiceUnavailable:  "the server is ending, or too many calls wait",
+	http.StatusServiceUnavailable:  "the server is ending, too many calls wait, or the store of accounts does not answer",
 }
 
 // withBody are the refusals of every call with a body.
