@@ -59,7 +59,7 @@ func runVictim() {
 // T48: "Registration answered ok survives kill -9 of the process at any of 200 moments." There are 200 in the gate, and 20
 // in every run.
 func TestRegistrationSurvivesKill(t *testing.T) {
-	moments := promise.Keeps(t, "T48", "account", promise.Tier(20, 200, 200))
+	moments := promise.Keeps(t, "T48", "account", promise.Tier(10, 200, 200))
 	storetest.KillOften(t, chance.Rand(t, 0xacc).Uint64(), 4, moments, func(path string, rng *rand.Rand) (int, error) {
 		// 32 registrations are under way at all times.
 		answered := killed(t, path, rng.IntN(300), time.Duration(rng.IntN(5000))*time.Microsecond)

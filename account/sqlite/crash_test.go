@@ -72,7 +72,7 @@ func writeForEver(s *Store, v int) {
 // T48: "kill -9 at 200 random points under write load: integrity_check ok, 0 acknowledged writes lost". There are 200 in the
 // gate, and 20 in every run.
 func TestKill(t *testing.T) {
-	points := promise.Keeps(t, "T48", "sqlite", promise.Tier(20, 200, 200))
+	points := promise.Keeps(t, "T48", "sqlite", promise.Tier(10, 200, 200))
 	storetest.KillOften(t, chance.Seed(t, 48), 3, points, func(path string, rng *rand.Rand) (int, error) {
 		last, n := kill(t, path, rng.IntN(800), time.Duration(rng.IntN(5000))*time.Microsecond)
 		return n, isSound(path, last)

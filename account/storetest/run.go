@@ -44,7 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) account.Store) {
 }
 
 // Sequences returns how many random sequences of calls are compared with the model.
-func Sequences() int { return promise.Tier(200, 10_000, 10_000) }
+func Sequences() int { return promise.Tier(100, 10_000, 10_000) }
 
 var (
 	ctx   = context.Background()
