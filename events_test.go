@@ -440,6 +440,7 @@ func TestAClosedRoomTellsTheRest(t *testing.T) {
 // Events of a kept room can be had again after a restart: behind each place, the same. So can those of rooms that have ended,
 // and the results.
 func TestEventsGoOnAfterARestart(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for _, mode := range []parley.Keep{parley.KeepSecond, parley.KeepTick} {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,7 @@ package parley_test
 
 import (
 	"context"
+	"flag"
 	"io"
 	"math"
 	"net"
@@ -20,7 +21,11 @@ import (
 	"parley/world"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	flag.Set("test.parallel", "6") // those that run beside others wait most of the time
+	goleak.VerifyTestMain(m)
+}
 
 // playersOf returns who is in the game.
 func playersOf(t *testing.T, s *field.Server) []parley.Player {

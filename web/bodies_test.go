@@ -23,7 +23,7 @@ var pieces = []string{
 // T74: whatever the bytes of a body are, the API answers with a status of its document, in JSON, and what reaches the server is
 // within its bounds.
 func TestRandomBodies(t *testing.T) {
-	n := promise.Keeps(t, "T74", "bodies", promise.Tier(5_000, 100_000, 1_000_000))
+	n := promise.Keeps(t, "T74", "bodies", promise.Tier(2000, 100_000, 1_000_000))
 	seed := *seedFlag
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())

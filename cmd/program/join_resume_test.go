@@ -1,6 +1,7 @@
 package program
 
 import (
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -13,9 +14,11 @@ import (
 	"parley/play/player"
 )
 
-// rope leads streams to a server, and can be cut.
+// rope leads to a server, over TCP and UDP at the same port, and its streams can be cut. Without datagrams duplex would wait for its
+// feed for five seconds, each time.
 type rope struct {
 	listener net.Listener
+	packets  net.PacketConn
 	group    sync.WaitGroup
 	mu       sync.Mutex
 	open     []net.Conn
@@ -23,11 +26,20 @@ type rope struct {
 
 func newRope(t *testing.T, to string) *rope {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	w := &rope{}
+	for w.packets == nil { // the port of the stream may be taken for datagrams
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.packets, err = net.ListenPacket("udp", l.Addr().String()); err != nil {
+			l.Close()
+			continue
+		}
+		w.listener = l
 	}
-	w := &rope{listener: l}
+	l := w.listener
+	w.group.Go(func() { w.carryPackets(to) })
 	w.group.Go(func() {
 		for {
 			near, err := l.Accept()
@@ -48,10 +60,42 @@ func newRope(t *testing.T, to string) *rope {
 	})
 	t.Cleanup(func() {
 		l.Close()
+		w.packets.Close()
 		w.cut()
 		patient.Done(w.group.Wait)
 	})
 	return w
+}
+
+// carryPackets leads the datagrams of each client to the server and back, until packets is closed.
+func (w *rope) carryPackets(to string) {
+	ends := map[string]net.Conn{} // the far end of each client
+	b := make([]byte, 1<<16)
+	for {
+		n, from, err := w.packets.ReadFrom(b)
+		if err != nil {
+			break
+		}
+		far := ends[from.String()]
+		if far == nil {
+			if far, err = net.Dial("udp", to); err != nil {
+				continue
+			}
+			ends[from.String()] = far
+			w.group.Go(func() {
+				b := make([]byte, 1<<16)
+				for n, err := far.Read(b); !errors.Is(err, net.ErrClosed); n, err = far.Read(b) {
+					if err == nil { // or the server was not there
+						w.packets.WriteTo(b[:n], from)
+					}
+				}
+			})
+		}
+		far.Write(b[:n])
+	}
+	for _, far := range ends {
+		far.Close()
+	}
 }
 
 // cut resets all streams.

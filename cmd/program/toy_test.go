@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"strings"
@@ -14,7 +15,11 @@ import (
 	"parley/internal/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	flag.Set("test.parallel", "6") // those that run beside others wait most of the time
+	goleak.VerifyTestMain(m)
+}
 
 // toyPacket is a packet of the two toy dialects. On the wire:
 //

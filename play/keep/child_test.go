@@ -110,7 +110,7 @@ func TestKill(t *testing.T) {
 		t.Run(mode.String(), func(t *testing.T) {
 			dir, said := "", map[string]*told{}
 			ticks := uint64(0)
-			for i := range promise.Keeps(t, "T72", "keep", promise.Tier(6, 20, 200)) {
+			for i := range promise.Keeps(t, "T72", "keep", promise.Tier(3, 20, 200)) {
 				if i%10 == 0 {
 					dir, said = t.TempDir(), map[string]*told{}
 				}

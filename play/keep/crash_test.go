@@ -196,7 +196,7 @@ func (h *house) settle() {
 // order. Tick has all that players were told, Second all that was told a second ago, and at the end of the process alone all.
 func TestCrashesAtAnyOperation(t *testing.T) {
 	crashes, resumed := 0, 0
-	for _, seed := range chance.Seeds(promise.Keeps(t, "T72", "keep", promise.Tier(300, 1000, 20_000))) {
+	for _, seed := range chance.Seeds(promise.Keeps(t, "T72", "keep", promise.Tier(100, 1000, 20_000))) {
 		h := newHouse(t, seed)
 		t.Logf("seed=%d", seed)
 		for range 3 {
@@ -224,7 +224,7 @@ func TestCrashesAtAnyOperation(t *testing.T) {
 func TestFaultsAtAnyOperation(t *testing.T) {
 	eio := errors.New("input/output error")
 	faults, said := uint64(0), 0
-	for _, seed := range chance.Seeds(promise.Keeps(t, "T73", "keep", promise.Tier(300, 1000, 20_000))) {
+	for _, seed := range chance.Seeds(promise.Keeps(t, "T73", "keep", promise.Tier(100, 1000, 20_000))) {
 		h := newHouse(t, seed)
 		t.Logf("seed=%d", seed)
 		for range 3 {

@@ -185,7 +185,7 @@ func TestAnyDamage(t *testing.T) {
 	r := chance.Rand(t, 73)
 	p, whole := keptRoom(t, 7)
 	went, refused := 0, 0
-	for range promise.Keeps(t, "T73", "keep", promise.Tier(300, 2000, 100_000)) {
+	for range promise.Keeps(t, "T73", "keep", promise.Tier(100, 2000, 100_000)) {
 		m := whole.copy()
 		for range 1 + r.IntN(3) {
 			damage(r, m)

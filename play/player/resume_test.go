@@ -147,6 +147,7 @@ func TestAServerThatIsAwayIsAskedAgain(t *testing.T) {
 	t.Parallel() // it waits for most of its time
 	for _, dialect := range boothDialects {
 		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
 			b := newBooth(t)
 			b.set(func() { b.hold = 300 })
 			x := b.call(dialect, player.Config{Room: "duel", Resume: back})
@@ -177,6 +178,7 @@ func TestPlayersWhoDoNotGetBack(t *testing.T) {
 	t.Parallel() // it waits for most of its time
 	for _, dialect := range boothDialects {
 		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
 			b := newBooth(t)
 			b.set(func() { b.hold = 1 })
 			x := b.call(dialect, player.Config{Room: "duel", Resume: back})
