@@ -133,6 +133,7 @@ type Hub struct {
 	now      time.Time   // when this turn began; zero in a hub that does not run
 	epoch    time.Time   // from which ticks are counted
 	players  int         // of all rooms
+	home     uint64      // the goroutine that the hub runs on; 0 if that is not known, and then play asks
 
 	conns   atomic.Uint32 // connections so far, of all dialects
 	slow    atomic.Uint64 // consumers of events that were cut off; workers count them

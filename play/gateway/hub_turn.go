@@ -35,7 +35,8 @@ func (h *Hub) loop(ctx context.Context) error {
 	defer close(h.over) // also if a command ends this goroutine
 	defer h.hire()()
 	defer h.employ()()
-	h.epoch = time.Now()
+	h.epoch, h.home = time.Now(), goroutine()
+	defer func() { h.home = 0 }()
 	for _, r := range h.awake {
 		r.next = h.epoch.Add(h.every() + r.offset)
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -8,7 +9,11 @@ import (
 	"parley/internal/kit/chance"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	flag.Set("test.parallel", "6") // those that run beside others wait most of the time
+	goleak.VerifyTestMain(m)
+}
 
 // raced returns n, or few under the race detector. It is for tests in virtual time: that is one goroutine, in which the detector
 // finds nothing and is ten times as slow.

@@ -100,7 +100,9 @@ func slowHub(w *kit.SlowWorld) *Hub {
 			x.Tick, x.Step, x.Turn = now.X, now.Y, now.Heading
 		}
 	}
-	return must(New(Config{Game: game, PerAddress: 1000}))
+	h := must(New(Config{Game: game, PerAddress: 1000}))
+	h.home = goroutine() // virtual time is one goroutine
+	return h
 }
 
 // slowSight is what a client has seen of the walkers.

@@ -78,6 +78,7 @@ func newWindowWorldFor(t *testing.T, seed uint64, players int) *windowWorld {
 	}
 	s.MaxPlayers = cmp.Or(players, s.MaxPlayers)
 	w.h, w.d = h, d
+	h.home = goroutine() // virtual time is one goroutine
 	w.mux = core.NewMux(w.now, s.Config, &core.Shared{})
 	d.mux, d.loop = w.mux, func(fn func()) error {
 		w.mux.Advance(w.now)

@@ -8,7 +8,8 @@ import (
 )
 
 // Game code runs on a goroutine that the hub waits for. What waits for the hub there would wait for itself, so Do has to know
-// its caller: Go has no other name for a goroutine than the number in its stack trace, which takes a microsecond to ask for.
+// its caller: Go has no other name for a goroutine than the number in its stack trace, which takes microseconds to ask for,
+// the more the deeper the stack is.
 
 // stackTops are buffers for the first line of a trace: a tick allocates nothing.
 var stackTops = sync.Pool{New: func() any { return new([64]byte) }}
@@ -25,7 +26,11 @@ func goroutine() uint64 {
 
 // play runs code of the game, or what was given to Do, in which Do says that it cannot wait.
 func (h *Hub) play(fn func()) {
-	was := h.playing.Swap(goroutine())
+	id := h.home
+	if id == 0 {
+		id = goroutine()
+	}
+	was := h.playing.Swap(id)
 	defer h.playing.Store(was)
 	fn()
 }
