@@ -99,8 +99,6 @@ func TestBotsWaitForTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	late := filepath.Join(t.TempDir(), "late.json")
-	defer func(d time.Duration) { readyPatience = d }(readyPatience)
-	readyPatience = time.Minute
 	time.AfterFunc(200*time.Millisecond, func() { os.WriteFile(late+".new", text, 0o644); os.Rename(late+".new", late) })
 	got := botsInTime("--mix stamp=1 --ready-file " + late)
 	if got.status != exitOK {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -18,6 +19,7 @@ import (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	flag.Set("test.parallel", "6") // those that run beside others wait most of the time
+	readyPatience = time.Minute    // a busy machine may be late
 	goleak.VerifyTestMain(m)
 }
 
