@@ -13,7 +13,7 @@ import (
 )
 
 // slow is replica for players on a slow link. A walker is three floats in a kind of their own, each with an id and a size.
-var slow = kit.Slow{Server: newSlowServer, Client: newSlowClient, Bytes: 3 * (2 + 4)}
+var slow = kit.Slow{Server: newSlowServer, Client: newSlowClient, Bytes: 3 * (2 + 4), Few: 5}
 
 // slowBudget is what the gateway gives a tick at most.
 const slowBudget = 4096
