@@ -197,8 +197,9 @@ func TestRealmPlayersActWhileTheWorldIsBehind(t *testing.T) {
 	come(1 + rate/5)
 	open()
 	until("all is done", func() bool { return p.is(func() bool { return p.done == 2*acts }) })
+	until("all have waited", func() bool { return h.Stats().HeldInput >= 2*acts }) // counters are made known twice a tick
 	// On a machine that has much else to do, some may wait too long.
-	if st := h.Stats(); st.RefusedInputs > 0 || st.HeldInput < 2*acts || st.HastenedInput == st.HeldInput {
+	if st := h.Stats(); st.RefusedInputs > 0 || st.HastenedInput == st.HeldInput {
 		t.Errorf("%d were refused, %d waited, %d of them were done before their tick", st.RefusedInputs, st.HeldInput, st.HastenedInput)
 	}
 }
