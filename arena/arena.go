@@ -42,6 +42,9 @@ func RulesAt(rate int) Rules {
 	}
 }
 
+// Duel is the mode of a room that ends when a player's health does. Its players begin in sight of each other.
+const Duel = "duel"
+
 // The sprites. A sprite gives its entity an outline.
 const (
 	SpritePlayer = 1
@@ -128,6 +131,9 @@ func (r *Rules) step(w *world.World, inputs []world.Input) {
 
 func join(w *world.World, in *world.Input) {
 	x, y := room(w)
+	if w.Mode() == Duel {
+		x, y = opposite(w, x, y)
+	}
 	id := world.SpawnFor(w, in, Player{
 		Body:   world.Body{X: x, Y: y, Sprite: SpritePlayer},
 		Health: MaxHealth,
@@ -165,6 +171,10 @@ func hit(w *world.World, id world.ID, b *Ball) {
 		if p.Health > BallHarm {
 			p.Health -= BallHarm
 			return
+		}
+		if w.Mode() == Duel {
+			winner, _ := w.Player(w.Owner(b.Sender))
+			w.End(winner.Name + " wins")
 		}
 		// Back to life somewhere else: the same entity, with the same number.
 		x, y := room(w)

@@ -3,6 +3,7 @@ package arena
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -144,6 +145,36 @@ func TestABallHits(t *testing.T) {
 	}
 	if lives != 2 || sim.Wire(target) != number || pa.Health != MaxHealth {
 		t.Errorf("%d times back, number %d and %d, the thrower has %d", lives, number, sim.Wire(target), pa.Health)
+	}
+}
+
+// In a duel players begin near each other, and the room ends when one is out.
+func TestADuelEnds(t *testing.T) {
+	for seed := range uint64(20) {
+		sim, err := world.New(Game(), world.Config{Seed: seed, Mode: Duel})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b, pa, pb := join2(t, sim)
+		if apart := math.Hypot(pa.X-pb.X, pa.Y-pb.Y); apart <= squareSide/2 || apart > 1.5*squareSide {
+			t.Errorf("seed %d: they begin %v cells apart", seed, apart)
+		}
+		shooter, _ := world.Avatar[Player](sim.World(), a)
+		target, _ := world.Avatar[Player](sim.World(), b)
+		for hits := range MaxHealth / BallHarm {
+			if result, ended := sim.World().Ended(); ended {
+				t.Fatalf("seed %d: it ends after %d hits: %s", seed, hits, result)
+			}
+			sim.World().Place(shooter, -60, 0)
+			sim.World().Place(target, 0, 0)
+			throwAt(sim, a, 0)
+			for range BallCooldown + 2 {
+				sim.Advance()
+			}
+		}
+		if result, ended := sim.World().Ended(); !ended || result != "ann wins" {
+			t.Errorf("seed %d: ended %v, %q", seed, ended, result)
+		}
 	}
 }
 

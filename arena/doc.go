@@ -1,5 +1,6 @@
 // Package arena is the game that parley serves by default, and the example to copy.
-// Players walk among walls, throw balls, are hit, lose health and come back.
+// Players walk among walls, throw balls, are hit, lose health and come back. In a room of the mode Duel they do not come back:
+// the room ends, and its result says who has won.
 //
 // # Usage
 //
@@ -12,5 +13,5 @@
 //
 // # What it does not do
 //
-// It keeps no score and has no teams. Nothing survives a restart.
+// It keeps no score and has no teams.
 package arena

@@ -55,3 +55,19 @@ func room(w *world.World) (x, y float64) {
 		}
 	}
 }
+
+// opposite finds a place near the first player, and leaves (x, y) if there is none.
+func opposite(w *world.World, x, y float64) (float64, float64) {
+	const near, tries = squareSide, 64
+	for _, p := range world.All[Player](w) {
+		hitbox := w.Hitbox(&p.Body)
+		for range tries {
+			x, y := p.X+float64(w.Random().IntN(2*near+1)-near), p.Y+float64(w.Random().IntN(2*near+1)-near)
+			if w.Free(x, y, hitbox) && (x-p.X)*(x-p.X)+(y-p.Y)*(y-p.Y) > near*near/4 {
+				return x, y
+			}
+		}
+		break
+	}
+	return x, y
+}
