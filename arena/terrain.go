@@ -62,8 +62,11 @@ func opposite(w *world.World, x, y float64) (float64, float64) {
 	for _, p := range world.All[Player](w) {
 		hitbox := w.Hitbox(&p.Body)
 		for range tries {
-			x, y := p.X+float64(w.Random().IntN(2*near+1)-near), p.Y+float64(w.Random().IntN(2*near+1)-near)
-			if w.Free(x, y, hitbox) && (x-p.X)*(x-p.X)+(y-p.Y)*(y-p.Y) > near*near/4 {
+			dx, dy := w.Random().IntN(2*near+1)-near, w.Random().IntN(2*near+1)-near
+			if max(dx, -dx, dy, -dy) <= near/2 {
+				continue
+			}
+			if x, y := p.X+float64(dx), p.Y+float64(dy); w.Free(x, y, hitbox) {
 				return x, y
 			}
 		}
