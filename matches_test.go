@@ -208,6 +208,7 @@ func TestMatchesLeaveRoomsToTheOperator(t *testing.T) {
 	for range 2 * c.MaxRooms {
 		list = append(list, look(t.Context(), s, parley.MatchRequest{From: netip.MustParseAddr("192.0.2.1")}))
 	}
+	s.Within(t, "there are as many matches as may be", func() bool { return len(roomsOf(t, s)) == 1+6 })
 	waiting(t, s, 2*c.MaxRooms-2*6) // there is main, and a place is the operator's
 	if err := s.Open(parley.Room{Name: "of-players", ByPlayers: true}); !errors.Is(err, parley.ErrTooManyRooms) {
 		t.Errorf("players open a room in the operator's place: %v", err)

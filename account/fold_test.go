@@ -19,7 +19,11 @@ func byTheBook(s string) string {
 }
 
 func TestFoldingIsByTheBook(t *testing.T) {
-	for r := rune(0); r <= unicode.MaxRune; r++ {
+	step := rune(1)
+	if testing.Short() {
+		step = 7
+	}
+	for r := rune(0); r <= unicode.MaxRune; r += step {
 		if !unicode.IsGraphic(r) {
 			continue
 		}

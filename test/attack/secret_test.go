@@ -74,7 +74,7 @@ func (s *secrets) count() int {
 // T62: no ticket, key or password stands in the log, whatever becomes of who showed it. Each dialect logs every line here: those that
 // a program would leave out, as there are too many of a kind in a second, are looked at too.
 func TestTheLogTellsNoSecret(t *testing.T) {
-	n := promise.Keeps(t, "T62", "log lines", count(2_000, 100_000))
+	n := promise.Keeps(t, "T62", "log lines", count(500, 100_000))
 	told := &secrets{parts: map[string]string{}, reasons: map[string]int{}}
 	key := relay.TicketKey("the secret key of a server")
 	told.keep("the key", key)

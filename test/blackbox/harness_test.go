@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 			return
 		}
 	}
+	flag.Set("test.parallel", "6") // those that run beside others wait most of the time
 	os.Exit(runTests(m))
 }
 

@@ -23,8 +23,10 @@ func (c *relayClient) show(pass []byte) error {
 // A server that is killed goes on where it was: a player comes back to the same body, by the token that it was told, and its room
 // can be replayed.
 func TestAKilledServerGoesOn(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, keep := range []string{"second", "tick"} {
 		t.Run(keep, func(t *testing.T) {
+			t.Parallel()
 			data := filepath.Join(t.TempDir(), "data")
 			s := serve(t, "--keep", keep, "--data", data)
 			c := entered(t, s, newRelay, (*relayClient).join)

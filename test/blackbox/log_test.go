@@ -36,6 +36,7 @@ func fullPipe(t *testing.T) (w *os.File) {
 // 15.9: a standard error that nobody reads freezes nothing: players come and go, /metrics answers, and SIGTERM ends the program in
 // good order.
 func TestAStandardErrorThatNobodyReads(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := newServer(t, "--log-level", "debug")
 	s.cmd.Stderr = fullPipe(t)
 	s.start(t)

@@ -117,6 +117,7 @@ func TestATicketLetsInOnePlayer(t *testing.T) {
 
 // 15.4: join and bots have tickets, and what is wrong with one is said.
 func TestJoinAndBotsHaveTickets(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s, key := ticketServer(t, t.TempDir())
 	join := func(args ...string) (int, string) {
 		cmd := exec.CommandContext(t.Context(), program, append([]string{"join"}, args...)...)
