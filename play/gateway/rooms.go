@@ -209,6 +209,7 @@ func (h *Hub) rest(now time.Time) {
 			continue
 		}
 		r.state, r.empty = roomAsleep, now
+		r.behind, r.found = 0, time.Time{} // else it would let nobody in who could wake it
 		r.sim.Rest()
 		h.awake = slices.Delete(h.awake, i, i+1)
 		i--

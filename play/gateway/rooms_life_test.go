@@ -116,6 +116,30 @@ func TestRoomsComeAndGo(t *testing.T) {
 	waitFor(t, func() {}, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= goroutines })
 }
 
+// A room that falls asleep while it is behind the clock lets in who comes later.
+func TestARoomThatIsAsleepIsNotBehind(t *testing.T) {
+	h, b := roomsHub(t, Config{})
+	a := b.guest(MainRoom)
+	ticks(t, h, 2)
+	b.inbox.put(request{seat: &a.Seat, ask: askLeave, bye: true})
+	r := h.main
+	r.behind, r.found, r.now = 2*shedBehind, start, start.Add(2*shedFor)
+	late := b.guest(MainRoom)
+	ticks(t, h, 1)
+	if late.player != nil {
+		t.Error("a room that is behind lets somebody in")
+	}
+	for r.state != roomAsleep {
+		ticks(t, h, 1)
+		h.rest(time.Now())
+	}
+	next := b.guest(MainRoom)
+	ticks(t, h, 1)
+	if next.player == nil {
+		t.Errorf("who comes to a room that was asleep is told %q", next.heard)
+	}
+}
+
 // T70: a room that panics leaves the others as they would be without it.
 func TestARoomThatPanicsLeavesTheOthersAlone(t *testing.T) {
 	promise.Keeps(t, "T70", "gateway", 1)
