@@ -11,12 +11,12 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
 
 	"parley/internal/bans"
+	"parley/play/keep"
 )
 
 // banBook is the list of banned addresses: as the dialects look at it, and on disk.
@@ -228,17 +228,5 @@ func writeBans(file string, all []Ban) error {
 	if err := os.Rename(f.Name(), file); err != nil {
 		return err
 	}
-	return syncDir(dir)
-}
-
-// syncDir has the new name of a file survive a loss of power.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" { // which cannot, and need not
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return keep.SyncFolder(dir)
 }

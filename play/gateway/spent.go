@@ -12,11 +12,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
 
+	"parley/play/keep"
 	"parley/play/message"
 	relaycore "parley/protocol/relay/core"
 )
@@ -383,7 +383,7 @@ func (b *spentTickets) rewrite(all []spending) error {
 		err = os.Rename(f.Name(), b.file)
 	}
 	if err == nil {
-		err = syncFolder(dir)
+		err = keep.SyncFolder(dir)
 	}
 	if err != nil {
 		os.Remove(f.Name())
@@ -394,18 +394,6 @@ func (b *spentTickets) rewrite(all []spending) error {
 	}
 	b.out, b.records = f, len(all)
 	return nil
-}
-
-// syncFolder has the name of a new file survive a loss of power.
-func syncFolder(dir string) error {
-	if runtime.GOOS == "windows" { // which cannot, and need not
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // close waits until all is written, unless the disk does not answer until ctx ends, and closes the file.

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"syscall"
 )
 
@@ -99,18 +98,7 @@ func (osDisk) Read(name string) (io.ReadCloser, error) {
 func (osDisk) Rename(from, to string) error { return os.Rename(from, to) }
 func (osDisk) Remove(name string) error     { return os.Remove(name) }
 func (osDisk) RemoveAll(dir string) error   { return os.RemoveAll(dir) }
-
-func (osDisk) SyncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil // a folder cannot be synced there, and NTFS has a journal of names
-	}
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
-}
+func (osDisk) SyncDir(dir string) error     { return SyncFolder(dir) }
 
 func (osDisk) Leads(name string, to file) bool {
 	f, ok := to.(*os.File)
