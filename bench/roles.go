@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/cmd/program/impair"
+	"parley/program/impair"
 	"parley/simnet"
 )
 

@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"parley/cmd/program"
+	"parley/program"
 )
 
 func main() {

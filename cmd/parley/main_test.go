@@ -109,6 +109,6 @@ func TestMainIsShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	if lines := bytes.Count(source, []byte("\n")); lines >= 80 {
-		t.Errorf("main.go has %d lines, and should stay under 80: logic belongs into cmd/program", lines)
+		t.Errorf("main.go has %d lines, and should stay under 80: logic belongs into program", lines)
 	}
 }

@@ -42,8 +42,8 @@ var engine = []string{
 // dialects know packets, gateways know packets and the world, and the world
 // knows nothing of any of them. Some of the packages do not exist yet.
 var table = []row{
-	{path: "cmd/parley", mayImport: []string{"cmd/program"}, shell: everyFile},
-	{path: "cmd/program", anything: true, shell: everyFile},
+	{path: "cmd/parley", mayImport: []string{"program"}, shell: everyFile},
+	{path: "program", anything: true, shell: everyFile},
 
 	// What a user imports.
 	{path: ".", mayImport: []string{"internal/bans", "world", "account", "play/gateway", "play/keep", "play/match", "internal/scribe", "protocol/*", "protocol/*/core", "protocol/relay/connector"}, shell: everyFile},
@@ -87,7 +87,7 @@ var table = []row{
 	{path: "internal/plain"},
 	{path: "internal/scribe", mayImport: []string{"internal/plain"}, shell: everyFile},
 	{path: "internal/promise/gate", shell: everyFile},
-	{path: "cmd/program/impair", mayImport: []string{"simnet", "internal/metric"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
+	{path: "program/impair", mayImport: []string{"simnet", "internal/metric"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/turns", shell: everyFile},
 	{path: "internal/stream", mayImport: []string{"internal/admission", "internal/bans", "internal/pace", "internal/queue"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/datagram", mayImport: []string{"internal/bans", "internal/turns"}, shell: everyFile},

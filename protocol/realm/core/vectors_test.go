@@ -9,7 +9,7 @@ import (
 )
 
 // readVectors reads the messages that were written by hand: those of vectors.json are shared by all who speak the dialect, and
-// those of more.json are ours. That their fields are right is held against the commands in cmd/program.
+// those of more.json are ours. That their fields are right is held against the commands in program.
 func readVectors(t testing.TB) []kit.Vector[struct{ Message string }] {
 	t.Helper()
 	return kit.Vectors[struct{ Message string }](t, 20, "testdata/vectors.json", "testdata/more.json")

@@ -35,7 +35,7 @@ type vector struct {
 func readVectors(t *testing.T, dialect string) (all []vector) {
 	t.Helper()
 	for _, name := range []string{"vectors.json", "more.json"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "protocol", dialect, "core", "testdata", name))
+		text, err := os.ReadFile(filepath.Join("..", "protocol", dialect, "core", "testdata", name))
 		if name == "more.json" && errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

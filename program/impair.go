@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"parley/cmd/program/impair"
+	"parley/program/impair"
 	"parley/simnet"
 )
 

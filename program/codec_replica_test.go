@@ -133,7 +133,7 @@ func TestReplicaEncodeRefuses(t *testing.T) {
 // Whatever decode shows, encode makes the same bytes of it: vectors with bytes
 // changed at random.
 func TestReplicaShownPacketsAreMadeAgain(t *testing.T) {
-	text, err := os.ReadFile("../../protocol/replica/core/testdata/vectors.json")
+	text, err := os.ReadFile("../protocol/replica/core/testdata/vectors.json")
 	if err != nil {
 		t.Fatal(err)
 	}
