@@ -15,6 +15,9 @@ type stamps struct {
 	seen   [stampWindow / 64]uint64 // which of the newest numbers have come: bit n modulo their count
 	done   uint64                   // the highest number that was done or refused
 	margin int8                     // of the newest
+
+	steered   uint64 // the highest number of a steer that was done, or refused
+	steeredAt uint32 // the tick that it was meant for, as it came
 }
 
 // take notes a number of a client, and reports whether it is new: "A repeated number is done once." A number that is so old that
@@ -83,6 +86,19 @@ func (r *Room) believed(s *Seat, q *request) uint64 {
 		return 0
 	}
 	return shown
+}
+
+// isOvertaken notes a steer that is to be done, and reports whether another has overtaken it: one that the player made later, for the same
+// tick or a later one, was done. Clients send a steer several times, so that one may come long after what has taken its place: done then,
+// it would turn the body back.
+func (p *stamps) isOvertaken(q *request) bool {
+	if q.number < p.steered && int32(q.stamp.Tick-p.steeredAt) <= 0 {
+		return true
+	}
+	if q.number >= p.steered {
+		p.steered, p.steeredAt = q.number, q.stamp.Tick
+	}
+	return false
 }
 
 // did notes that an input with a stamp was done or refused.

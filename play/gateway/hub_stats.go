@@ -48,6 +48,7 @@ type Stats struct {
 	LateInput     uint64 // of these, inputs that came after their tick and were done at once
 	FarInput      uint64 // of these, inputs for a tick that was too far ahead, and that were done before it
 	PushedInput   uint64 // of these, inputs that were done before their tick because too many waited
+	Overtaken     uint64 // of these, steers that came after a later one was done, and were not done
 	DoubtedShown  uint64 // of these, inputs whose shown tick was too old, or had not been sent yet
 	DelayedChunks uint64 // times that a player waited for terrain because of others
 	RefusedChunks uint64 // chunks asked for by players who already waited for too many

@@ -42,6 +42,9 @@ func (r *Room) handle(q *request) {
 		r.keepForLater(q)
 	case q.tick > r.sim.Tick()+q.early():
 		r.hold(q)
+	case q.ask == askSteer && q.number != 0 && s.stamps.isOvertaken(q):
+		r.hub.stats.Overtaken++
+		s.did(q.number)
 	case q.ask == askSteer:
 		r.came = append(r.came, q.at)
 		s.answers = true
