@@ -14,6 +14,7 @@ const (
 	DuplexPass    = 67 // AppendSized: a pass, before CONN_OK or CONN_FAILED; the reply is the client's own SID i16
 	DuplexConfirm = 68 // no data: the client has its Session
 	DuplexStamped = 70 // AppendDuplexAct
+	DuplexRoster  = 71 // no data: the client wants to be told of members
 
 	// DuplexReply is added to the code of a query for the code of its reply.
 	DuplexReply = 128
@@ -31,6 +32,7 @@ const (
 	DuplexSession = -3 // SYNC_MSG: Session
 	DuplexWorld   = -5 // SYNC_MSG: World
 	DuplexTick    = -5 // UPDATE_MSG: Fate, then AppendElement of the client's own entity
+	DuplexMember  = -7 // SYNC_MSG: Member; only for clients that have sent DuplexRoster
 	DuplexSteer   = -6 // from the client, UPDATE_MSG, or SYNC_MSG without a feed: AppendDuplexSteer
 )
 

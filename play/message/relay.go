@@ -23,6 +23,7 @@ const (
 	RelayRefused  = 5 // text: why the client is not let in
 	RelayWorld    = 7 // World, unordered
 	RelayTick     = 8 // Fate, then records with the client's own entity first, unreliable
+	RelayMembers  = 9 // Members, one or more, semi-ordered
 )
 
 // AppendRelayYou appends "entity u16": the client's own.

@@ -55,6 +55,23 @@ func entryCodecs(t testing.TB, sim *world.Sim) map[string]codec {
 			return append(f.AppendTo(nil, o), rest...), ok && (behind != nil || len(rest) == 0)
 		}, behind != nil}
 	}
+	members := func(o world.Order, list ...Member) codec {
+		var example []byte
+		for _, m := range list {
+			example = m.AppendTo(example, o)
+		}
+		return codec{example, func(b []byte) (again []byte, ok bool) {
+			for len(b) > 0 || !ok {
+				var m Member
+				if m, b, ok = ParseMember(b, o); !ok || len(list) == 1 && len(b) > 0 {
+					return nil, false
+				}
+				again = m.AppendTo(again, o)
+			}
+			return again, true
+		}, len(list) > 1}
+	}
+	ann, bob := Member{MemberJoined, 258, "ann"}, Member{MemberLeft, 0, "bob"}
 	steer := func(o world.Order) codec {
 		return codec{someStamp.AppendTo(AppendSteer(nil, 1, 2, o), o), func(b []byte) ([]byte, bool) {
 			st, stamp, stamped, ok := ParseStampedSteer(b, o)
@@ -66,6 +83,7 @@ func entryCodecs(t testing.TB, sim *world.Sim) map[string]codec {
 		"pass: a room": pass(AppendRoomPass(nil, "lobby-2", "ann")), "pass: a session": pass(AppendSessionPass(nil, someToken)),
 		"replica: `parley.session`": session(Little), "relay: 4 from": session(Big), "duplex: SYNC_MSG of −3": session(Big),
 		"replica: `parley.world`": entered(Little), "relay: 7 from": entered(Big), "duplex: SYNC_MSG of −5": entered(Big),
+		"replica: `parley.player`": members(Little, ann, bob), "relay: 9 from": members(Big, ann, bob), "duplex: SYNC_MSG of −7": members(Big, ann),
 		"replica: `parley.tick`": fate(Little, nil), "relay: 8 from": fate(Big, record), "duplex: UPDATE_MSG of −5": fate(Big, AppendElement(nil, ball(t, sim))),
 		"replica: `steer` with a stamp": steer(Little), "relay: 0 to, with a stamp": steer(Big),
 		"replica: `throw` of a client, with a stamp": {someStamp.AppendTo(AppendParams(nil, throw.Fields, params, Little), Little), func(b []byte) ([]byte, bool) {

@@ -54,6 +54,8 @@ func TestTheSizesOfDuplexMessages(t *testing.T) {
 		{"a session", core.FromServer, core.Message{Kind: sync, SID: message.DuplexSession, Data: message.Session{Hold: 30}.AppendTo(nil, message.Big)}},
 		{"the world", core.FromServer, core.Message{Kind: sync, SID: message.DuplexWorld, Data: message.World{Mode: []byte("duel")}.AppendTo(nil, message.Big)}},
 		{"the world without a mode", core.FromServer, core.Message{Kind: sync, SID: message.DuplexWorld, Data: message.World{}.AppendTo(nil, message.Big)}},
+		{"a member", core.FromServer, core.Message{Kind: sync, SID: message.DuplexMember, Data: message.Member{What: message.MemberJoined, Entity: 5, Name: "ann"}.AppendTo(nil, message.Big)}},
+		{"the wish for members", core.FromClient, core.Message{Kind: query, Code: message.DuplexRoster}},
 		{"a tick", core.FromServer, core.Message{Kind: update, SID: message.DuplexTick, Data: fate}},
 		{"a tick without a body", core.FromServer, core.Message{Kind: update, SID: message.DuplexTick, Data: append(fate[:message.FateBytes:message.FateBytes], 0)}},
 		{"steering", core.FromClient, core.Message{Kind: update, SID: 5, Data: message.AppendSteer(nil, 1, 2, message.Big)}},
