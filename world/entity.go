@@ -103,6 +103,33 @@ func All[T any](w *World) iter.Seq2[ID, *T] {
 	}
 }
 
+// Entities iterates over all entities with their kinds, in the order of the kinds and of their rows.
+func (w *World) Entities() iter.Seq2[ID, *Kind] {
+	return func(yield func(ID, *Kind) bool) {
+		for _, t := range w.tables {
+			for row := t.next(0); row >= 0; row = t.next(row + 1) {
+				if !yield(t.ids[row], t.kind) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Value returns the field of an entity with an index in Kind.Fields, for a program that does not know the game's types. An Entity is an
+// ID. It is false if there is no such entity or field.
+func (w *World) Value(id ID, field int) (Value, bool) {
+	at, ok := w.where.get(id)
+	if !ok {
+		return Value{}, false
+	}
+	t := w.tables[at>>16]
+	if field < 0 || field >= len(t.kind.Fields) {
+		return Value{}, false
+	}
+	return t.kind.Fields[field].value(t.at(int(at & 0xffff))), true
+}
+
 // Count returns the number of entities of kind T.
 func Count[T any](w *World) int {
 	t := tableOf[T](w)

@@ -38,6 +38,13 @@ func (w *World) load(s *snapshot) {
 	w.terrain.load(&s.terrain)
 }
 
+// enter begins a tick, and keeps the state before it.
+func (w *World) enter(m *moment, tick uint64) {
+	w.save(&m.before)
+	m.saved, m.indexed = true, false
+	w.begin(tick)
+}
+
 // A moment is one tick of history: what the world was before it, and what the
 // players did in it. Those of ticks to come have inputs only, and those that
 // can no longer be rewound to have no inputs.
@@ -77,6 +84,13 @@ func newHistory(depth, shown uint64) *history {
 }
 
 func (h *history) at(tick uint64) *moment { return &h.ring[tick%uint64(len(h.ring))] }
+
+// judge takes the shown tick from an input that World.At would not believe.
+func (h *history) judge(in *Input) {
+	if in.Shown >= in.Tick || in.Tick-in.Shown > h.shown {
+		in.Shown = 0
+	}
+}
 
 // open makes room for a new tick, in place of the oldest.
 func (h *history) open(tick uint64) {

@@ -79,6 +79,30 @@ func (in *Input) keep(list *[]params) {
 	}
 }
 
+// take takes the parameters of an action that a client asks for, with byWire to find entities by the numbers that it knows. temp is the
+// temporary number among them, 0 if there is none.
+func (a *Action) take(to *params, asked []Value, byWire func(uint16) ID) (temp uint16, ok bool) {
+	if a == nil || len(asked) != len(a.Fields) {
+		return 0, false
+	}
+	clear(to[:])
+	for i, v := range asked {
+		f := &a.Fields[i]
+		if v.Type != f.Type || !v.Finite() || len(v.text) > f.Max {
+			return 0, false
+		}
+		v = f.rounded(v)
+		if v.Type == Entity {
+			if v.bits >= TempEntity && v.bits < 1<<16 {
+				temp = uint16(v.bits)
+			}
+			v.bits = uint64(byWire(uint16(min(v.bits, 1<<16-1))))
+		}
+		to[i] = v
+	}
+	return temp, true
+}
+
 // A Reason is the outcome of an input.
 type Reason uint8
 

@@ -121,6 +121,19 @@ const (
 	maxNameBytes = 128
 )
 
+// The limits of a Guess. What a server tells is as little to be trusted as what a client does.
+const (
+	// leastGuessed is how many ticks a Guess can go back at least: three seconds at 20 a second.
+	leastGuessed = 64
+
+	// maxGuessBytes bounds what the entities take that a server tells of, all copies of history together.
+	maxGuessBytes = 64 << 20
+
+	// maxToldChunks and maxToldLines bound the terrain that a server tells: a line has some 300 bytes.
+	maxToldChunks = 1024
+	maxToldLines  = 1 << 16
+)
+
 // The limits of a log.
 const (
 	// fullEntry is from when on an entry takes no more requests: a cluster's messages have at most 1 MiB. Leaves, and what is

@@ -135,25 +135,29 @@ func (s *Sim) setUp() {
 
 // emptySim makes a Sim without a state.
 func emptySim(g Game, c Config) (*Sim, error) {
-	switch {
-	case g.Step == nil:
-		return nil, errors.New("world: the game has no Step")
-	case len(g.Version) > maxLabelBytes || len(c.Mode) > maxLabelBytes:
-		return nil, fmt.Errorf("world: Game.Version of %d and Config.Mode of %d bytes: %d is the limit", len(g.Version), len(c.Mode), maxLabelBytes)
-	}
-	c = c.withDefaults()
-	s := &Sim{game: g, config: c, history: newHistory(uint64(c.MaxRollbackTicks), uint64(c.MaxShownTicks))}
-	schema, err := newSchema(&s.game)
+	schema, err := g.prepare(&c)
 	if err != nil {
 		return nil, err
 	}
-	s.schema = schema
+	c = c.withDefaults()
+	s := &Sim{game: g, config: c, schema: schema, history: newHistory(uint64(c.MaxRollbackTicks), uint64(c.MaxShownTicks))}
 	s.share.init(&c)
 	s.world = newWorld(&s.game, schema, &c, &s.stats)
 	s.world.history = s.history
 	s.book.init(uint64(c.ReuseTicks))
 	s.public.init(schema)
 	return s, nil
+}
+
+// prepare returns the schema of a game that a world can be made of.
+func (g *Game) prepare(c *Config) (*Schema, error) {
+	switch {
+	case g.Step == nil:
+		return nil, errors.New("world: the game has no Step")
+	case len(g.Version) > maxLabelBytes || len(c.Mode) > maxLabelBytes:
+		return nil, fmt.Errorf("world: Game.Version of %d and Config.Mode of %d bytes: %d is the limit", len(g.Version), len(c.Mode), maxLabelBytes)
+	}
+	return newSchema(g)
 }
 
 func (c Config) withDefaults() Config {
@@ -306,24 +310,10 @@ func (s *Sim) ActShown(p PlayerID, tick, shown uint64, a *Action, params []Value
 	if s.Full() {
 		return Later
 	}
-	if a == nil || len(params) != len(a.Fields) {
-		return s.refuse(Malformed)
-	}
-	clear(s.asked[:])
 	in := Input{Kind: Act, Player: p, Tick: tick, Shown: shown, Action: a, tag: tag, params: &s.asked}
-	for i, v := range params {
-		f := &a.Fields[i]
-		if v.Type != f.Type || !v.Finite() || len(v.text) > f.Max {
-			return s.refuse(Malformed)
-		}
-		v = f.rounded(v)
-		if v.Type == Entity {
-			if v.bits >= TempEntity && v.bits < 1<<16 {
-				in.temp = uint16(v.bits)
-			}
-			v.bits = uint64(s.ByWire(uint16(min(v.bits, 1<<16-1))))
-		}
-		s.asked[i] = v
+	var ok bool
+	if in.temp, ok = a.take(&s.asked, params, s.ByWire); !ok {
+		return s.refuse(Malformed)
 	}
 	return s.submit(&in)
 }
@@ -343,9 +333,7 @@ func (s *Sim) submit(in *Input) Reason {
 	if late && !s.share.affords(in.Player, s.now, s.now-in.Tick, in.Tick < s.earliest) {
 		in.Tick, late, putOff = s.now, false, s.now-in.Tick
 	}
-	if in.Shown >= in.Tick || in.Tick-in.Shown > s.history.shown {
-		in.Shown = 0 // World.At would not believe it
-	}
+	s.history.judge(in)
 	if !s.keep(in) {
 		return s.refuse(TooMany)
 	}

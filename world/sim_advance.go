@@ -33,9 +33,7 @@ func (s *Sim) Advance() {
 // run makes one tick of history, for the first time or again.
 func (s *Sim) run(tick uint64) {
 	m, w := s.history.at(tick), s.world
-	w.save(&m.before)
-	m.saved, m.indexed = true, false
-	w.begin(tick)
+	w.enter(m, tick)
 	s.admit(m)
 	s.game.Step(w, s.scratch)
 	for i := range s.scratch {

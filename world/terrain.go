@@ -23,7 +23,7 @@ type Cell struct {
 // and at most 74. One that was edited is shared by all the ticks of history that know it so, and copied before it is written.
 type chunk struct {
 	bx, by int16
-	refs   int // how many terrains hold it; of a pristine one 0
+	refs   int // how many terrains hold it; of one that is not edited 0
 	used   uint64
 	filled bool             // some cell is solid
 	of     [ChunkSide]uint8 // which of the lines each row is
@@ -91,6 +91,7 @@ func (c *chunk) copyTo(cells *Cells) {
 type terrain struct {
 	edited []*chunk // in order of by, then bx
 	sum    uint64   // over all changed cells: position and value
+	told   []*chunk // in place of pristine ones, in the same order: what a server has told a Guess
 
 	seed     uint64
 	generate func(seed uint64, bx, by int16, cells *Cells)
@@ -126,35 +127,34 @@ func (t *terrain) chunkAt(bx, by int16) *chunk {
 	if c := *recent; c != nil && c.bx == bx && c.by == by {
 		return c
 	}
-	c := t.findEdited(bx, by)
-	if c == nil {
-		c = t.findPristine(bx, by)
+	*recent = t.find(bx, by)
+	return *recent
+}
+
+func (t *terrain) find(bx, by int16) *chunk {
+	if i, ok := findChunk(t.edited, bx, by); ok {
+		return t.edited[i]
 	}
-	*recent = c
-	return c
+	if i, ok := findChunk(t.told, bx, by); ok {
+		return t.told[i]
+	}
+	return t.findPristine(bx, by)
 }
 
 func chunkKey(bx, by int16) uint32 { return uint32(uint16(by)^1<<15)<<16 | uint32(uint16(bx)^1<<15) }
 
-// search returns where in the edited ones a chunk is or would be.
-func (t *terrain) search(bx, by int16) int {
-	low, high := 0, len(t.edited)
+// findChunk returns where in a list, in order of by and bx, a chunk is or would be.
+func findChunk(list []*chunk, bx, by int16) (i int, there bool) {
+	low, high := 0, len(list)
 	for low < high {
 		mid := (low + high) / 2
-		if chunkKey(t.edited[mid].bx, t.edited[mid].by) < chunkKey(bx, by) {
+		if chunkKey(list[mid].bx, list[mid].by) < chunkKey(bx, by) {
 			low = mid + 1
 		} else {
 			high = mid
 		}
 	}
-	return low
-}
-
-func (t *terrain) findEdited(bx, by int16) *chunk {
-	if i := t.search(bx, by); i < len(t.edited) && t.edited[i].bx == bx && t.edited[i].by == by {
-		return t.edited[i]
-	}
-	return nil
+	return low, low < len(list) && list[low].bx == bx && list[low].by == by
 }
 
 func (t *terrain) findPristine(bx, by int16) *chunk {
@@ -248,8 +248,8 @@ func (t *terrain) copyOf(c *chunk) *chunk {
 	lines := append(own.lines[:0], c.lines...)
 	*own = *c
 	own.refs, own.lines = 1, lines
-	i := t.search(c.bx, c.by)
-	if i < len(t.edited) && t.edited[i] == c {
+	i, there := findChunk(t.edited, c.bx, c.by)
+	if there {
 		c.refs--
 		t.edited[i] = own
 	} else {
