@@ -11,8 +11,8 @@ import (
 	"parley/account"
 )
 
-func newAccount() *cobra.Command {
-	var where accountFlags
+func (a *app) newAccount() *cobra.Command {
+	where := accountFlags{app: a}
 	cmd := &cobra.Command{
 		Use:   "account",
 		Short: "Add, ban, list and remove the accounts of players",
@@ -187,19 +187,19 @@ func (f *accountFlags) ask(cmd *cobra.Command, mayCreate bool, name string,
 		return failure{err}
 	}
 	a := <-answers
-	if err := answerError(name, a); err != nil {
+	if err := f.answerError(name, a); err != nil {
 		return err
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), did(a.Account))
 	return nil
 }
 
-func answerError(name string, a account.Answer) error {
+func (f *accountFlags) answerError(name string, a account.Answer) error {
 	switch a.Result {
 	case account.OK:
 		return nil
 	case account.Unknown:
-		return failure{fmt.Errorf("no account is named %q; \"parley account list\" shows all", name)}
+		return failure{fmt.Errorf("no account is named %q; \"%s account list\" shows all", name, f.app.name)}
 	case account.Taken:
 		return failure{fmt.Errorf("the name %q is taken; choose another", name)}
 	case account.BadName:

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// defaultData is the directory of what parley keeps, below the one that it is started in.
+	// defaultData is the directory of what a server keeps, below the one that it is started in.
 	defaultData = "parley-data"
 
 	// connectTimeout is how long a database may take to answer at all.
@@ -25,6 +25,7 @@ const (
 
 // accountFlags say where the accounts are.
 type accountFlags struct {
+	app            *app
 	data, postgres string
 }
 
@@ -49,7 +50,7 @@ func (f *accountFlags) open(cmd *cobra.Command, mayCreate bool) (account.Store, 
 		return store, nil
 	}
 	if _, err := os.Stat(filepath.Join(f.data, sqlite.FileName)); errors.Is(err, os.ErrNotExist) && !mayCreate {
-		return nil, failure{fmt.Errorf("there are no accounts in %q; \"parley account add\" makes the first, and --data names another folder", f.data)}
+		return nil, failure{fmt.Errorf("there are no accounts in %q; \"%s account add\" makes the first, and --data names another folder", f.data, f.app.name)}
 	}
 	store, err := sqlite.OpenIn(f.data)
 	if err != nil {

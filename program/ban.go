@@ -14,8 +14,8 @@ import (
 	"parley/web"
 )
 
-func newBan() *cobra.Command {
-	var f remoteFlags
+func (a *app) newBan() *cobra.Command {
+	f := remoteFlags{app: a}
 	var ban web.Ban
 	var forTime time.Duration
 	cmd := &cobra.Command{
@@ -50,12 +50,12 @@ that does not look like an address is the name of an account.`,
 	cmd.Flags().StringVar(&ban.Account, "account", "", "ban this account, whatever its name looks like")
 	cmd.Flags().DurationVar(&forTime, "for", 0, "how long the ban lasts (default for ever)")
 	cmd.Flags().StringVar(&ban.Reason, "reason", "", "what players are told whom the ban removes")
-	cmd.AddCommand(newBanList(), newBanLift())
+	cmd.AddCommand(a.newBanList(), a.newBanLift())
 	return cmd
 }
 
-func newBanList() *cobra.Command {
-	var f remoteFlags
+func (a *app) newBanList() *cobra.Command {
+	f := remoteFlags{app: a}
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List all bans",
@@ -73,8 +73,8 @@ func newBanList() *cobra.Command {
 	return cmd
 }
 
-func newBanLift() *cobra.Command {
-	var f remoteFlags
+func (a *app) newBanLift() *cobra.Command {
+	f := remoteFlags{app: a}
 	var account string
 	cmd := &cobra.Command{
 		Use:   "lift ADDRESS|PREFIX|ACCOUNT",

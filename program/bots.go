@@ -21,10 +21,8 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"parley/arena"
 	"parley/play/player"
 	"parley/protocol/relay"
-	"parley/world"
 )
 
 // standardPorts are where `parley serve` listens unless it is told otherwise.
@@ -32,6 +30,7 @@ var standardPorts = map[string]string{"replica": "7000", "stamp": "7001", "relay
 
 // botsFlags are what the command line says.
 type botsFlags struct {
+	app       *app
 	count     int
 	mix       string
 	host      string
@@ -46,13 +45,13 @@ type botsFlags struct {
 	asJSON    bool
 }
 
-func newBots() *cobra.Command {
-	var f botsFlags
+func (a *app) newBots() *cobra.Command {
+	f := botsFlags{app: a}
 	cmd := &cobra.Command{
 		Use:   "bots",
-		Short: "Fill a server with bots that walk, throw and chat, and measure it",
-		Long: `Bots join a server over the dialects that you choose, walk about, throw balls
-and chat. At the end a table has a line for each dialect:
+		Short: "Fill a server with bots that walk, act and chat, and measure it",
+		Long: `Bots join a server over the dialects that you choose, walk about, do actions of
+the game by chance and chat. At the end a table has a line for each dialect:
 
   connected   bots that joined
   updates     updates of the world that they got
@@ -97,7 +96,7 @@ allows three registrations a minute from an address. For more, start it with
 	flags.DurationVar(&f.runFor, "for", 10*time.Second, "how long the bots play")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the random choices of the bots; also part of their names")
 	flags.BoolVar(&f.plain, "realm-plain", false, "realm: connect without TLS")
-	flags.StringVar(&f.profile, "realm-profile", "plain", "realm: the --realm-profile of the server, plain or miko")
+	a.profileFlag(cmd, &f.profile, "realm: the --realm-profile of the server, plain or miko")
 	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "the key of the server: bots of replica, relay and duplex show a ticket that is signed with it, and stamp has no bots unless --mix names it")
 	flags.StringVar(&f.room, "room", "", "the room to enter; without it, the room main")
 	flags.BoolVar(&f.noResume, "no-resume", false, "bots whose connection is lost do not come back")
@@ -119,7 +118,7 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	profile, err := realmProfileOf(f.profile)
+	profile, err := f.app.profile(f.profile)
 	if err != nil {
 		return err
 	}
@@ -130,7 +129,7 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	schema, err := arenaSchema()
+	schema, err := f.app.game.Schema()
 	if err != nil {
 		return failure{err}
 	}
@@ -165,7 +164,7 @@ func (f *botsFlags) addrs(ctx context.Context) (map[string]string, error) {
 		return nil, fmt.Errorf("--ready-file: %w; start the server with the same flag first", err)
 	}
 	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, fmt.Errorf("--ready-file: %s was not written by parley serve: %w", f.readyFile, err)
+		return nil, fmt.Errorf("--ready-file: %s was not written by %s serve: %w", f.readyFile, f.app.name, err)
 	}
 	for name, addr := range list {
 		list[name] = reachable(addr)
@@ -245,15 +244,12 @@ func (f *botsFlags) tickets() (func(name string) ([]byte, error), error) {
 	if f.ticketKey == "" {
 		return nil, nil
 	}
-	key, err := readTicketKey(f.ticketKey)
+	key, err := f.app.readTicketKey(f.ticketKey)
 	if err != nil {
 		return nil, fmt.Errorf("--ticket-key-file: %v", err) // a mistake on the command line, as in serve
 	}
 	return func(name string) ([]byte, error) { return relay.NewTicket(key, f.room, name, f.runFor+time.Minute) }, nil
 }
-
-// arenaSchema is what the arena can tell.
-func arenaSchema() (*world.Schema, error) { return arena.Game().Schema() }
 
 func (f *botsFlags) print(w io.Writer, list []player.Result) error {
 	if f.asJSON {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The exit statuses of parley; a script may rely on them.
+// The exit statuses; a script may rely on them.
 const (
 	exitOK     = 0
 	exitFailed = 1 // a bad packet, or input or output that failed
@@ -21,16 +21,10 @@ const (
 	exitInterrupted = 130 // at a question; shells say so of a program that Ctrl-C ended
 )
 
-// Streams are the standard input, output and error of a command.
-type Streams struct {
+// streams are the standard input, output and error of a command.
+type streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-}
-
-// Run runs the command line args, without the program's name, and returns the
-// exit status.
-func Run(args []string, s Streams) int {
-	return run(args, s, builtIn())
 }
 
 // errReported ends a command whose errors are on standard error already.
@@ -41,12 +35,13 @@ type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }
 
-func run(args []string, s Streams, codecs []Codec) int {
+// run runs the command line args, without the program's name, and returns the exit status.
+func (a *app) run(args []string, s streams) int {
 	out := &output{w: s.Out}
 	// cobra takes a nil slice as a wish to read os.Args.
 	args = append([]string{}, args...)
 
-	root := newRoot(codecs)
+	root := a.newRoot()
 	root.SetArgs(args)
 	root.SetIn(s.In)
 	root.SetOut(out)
@@ -54,7 +49,7 @@ func run(args []string, s Streams, codecs []Codec) int {
 
 	_, err := root.ExecuteC()
 	if failed := out.failed(); failed != nil {
-		say(s.Err, fmt.Sprintf("parley: cannot write the output: %v\n", failed))
+		say(s.Err, fmt.Sprintf("%s: cannot write the output: %v\n", a.name, failed))
 		return exitFailed
 	}
 	if err == nil {
@@ -64,7 +59,7 @@ func run(args []string, s Streams, codecs []Codec) int {
 		return exitFailed
 	}
 	if failed := (failure{}); errors.As(err, &failed) {
-		say(s.Err, "parley: "+sentence(failed)+"\n")
+		say(s.Err, a.name+": "+sentence(failed)+"\n")
 		if errors.As(err, new(errNothing)) {
 			return exitNobody
 		}
@@ -73,19 +68,19 @@ func run(args []string, s Streams, codecs []Codec) int {
 	if _, _, unknown := root.Find(args); unknown != nil {
 		err = unknownCommand(root, args)
 	}
-	// The package parley begins its errors as the program does.
-	say(s.Err, "parley: "+strings.TrimPrefix(sentence(err), "parley: ")+"\n")
+	// The package parley begins its errors with its own name.
+	say(s.Err, a.name+": "+strings.TrimPrefix(sentence(err), "parley: ")+"\n")
 	return exitUsage
 }
 
-func newRoot(codecs []Codec) *cobra.Command {
+func (a *app) newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "parley",
+		Use:   a.name,
 		Short: "Multiplayer networking: one world, five dialects",
-		Long: `parley is multiplayer networking: one world, five dialects.
+		Long: a.about() + `
 
 "parley serve" runs a game that players of all five share; no set-up is needed.
-` + dialectsSentence(codecs),
+` + dialectsSentence(a.codecs),
 		Example: `  parley serve
   parley version
   parley decode --help
@@ -96,7 +91,7 @@ func newRoot(codecs []Codec) *cobra.Command {
 		DisableSuggestions: true,
 	}
 	// As "parley version" says it. cobra would add -v, which other programs use for "verbose".
-	root.Version = thisBuild().String()
+	root.Version = thisBuild(a.name).String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.Flags().Bool("version", false, "show the version of this build")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -105,12 +100,41 @@ func newRoot(codecs []Codec) *cobra.Command {
 		}
 		return fmt.Errorf("%w; see \"%s --help\"", err, cmd.CommandPath())
 	})
-	root.SetHelpCommand(newHelp())
+	root.SetHelpCommand(a.newHelp())
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", fmt.Sprintf("Flags.FlagUsagesWrapped %d", helpColumns)))
-	root.AddCommand(newAccount(), newCompletion(), newDecode(codecs), newEncode(codecs), newImpair(), newServe(), newJoin(), newBots(), newReplay(), newSchema(), newTicket(), newVersion(),
-		newRooms(), newPlayers(), newKick(), newBan(), newSay(), newMatch())
+	root.AddCommand(a.newAccount(), a.newCompletion(), a.newDecode(), a.newEncode(), a.newImpair(), a.newServe(), a.newJoin(), a.newBots(), a.newReplay(), a.newSchema(), a.newTicket(), a.newVersion(),
+		a.newRooms(), a.newPlayers(), a.newKick(), a.newBan(), a.newSay(), a.newMatch())
 	completeNoFiles(root)
+	a.rename(root)
 	return root
+}
+
+// about is what the program is, in a sentence.
+func (a *app) about() string {
+	if a.isArena() {
+		return a.name + " is multiplayer networking: one world, five dialects."
+	}
+	return a.name + " is a game on parley: one world, five dialects."
+}
+
+// rename has the help of all commands say the program's own name. It is written with the name parley, as it is read most often so.
+func (a *app) rename(root *cobra.Command) {
+	pairs := []string{"_parley", "_" + a.name, "parley.fish", a.name + ".fish"}
+	for _, cmd := range append(root.Commands(), a.newHelp()) {
+		pairs = append(pairs, "parley "+cmd.Name(), a.name+" "+cmd.Name())
+	}
+	names := strings.NewReplacer(pairs...)
+	var each func(cmd *cobra.Command)
+	each = func(cmd *cobra.Command) {
+		cmd.Long, cmd.Example = names.Replace(cmd.Long), names.Replace(cmd.Example)
+		rename := func(f *pflag.Flag) { f.Usage = names.Replace(f.Usage) }
+		cmd.Flags().VisitAll(rename)
+		cmd.PersistentFlags().VisitAll(rename)
+		for _, sub := range cmd.Commands() {
+			each(sub)
+		}
+	}
+	each(root)
 }
 
 // unknownCommand names the command that is not there and those that are.

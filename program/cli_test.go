@@ -15,7 +15,7 @@ import (
 
 func TestUsageMistakesAreOneSentenceAndStatus2(t *testing.T) {
 	var names []string
-	for _, cmd := range newRoot(nil).Commands() {
+	for _, cmd := range ours().newRoot().Commands() {
 		names = append(names, cmd.Name())
 	}
 	names = append(names, "help")
@@ -92,11 +92,11 @@ func TestHelp(t *testing.T) {
 }
 
 func TestEveryCommandHasAnExample(t *testing.T) {
-	root := newRoot(nil)
+	root := ours().newRoot()
 	if len(root.Commands()) == 0 {
 		t.Fatal("no commands")
 	}
-	for _, cmd := range append(root.Commands(), root, newHelp()) {
+	for _, cmd := range append(root.Commands(), root, ours().newHelp()) {
 		if cmd.Example == "" || cmd.Short == "" {
 			t.Errorf("%s has no example or no short text", cmd.Name())
 		}
@@ -116,7 +116,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 			look(sub, line+" "+sub.Name())
 		}
 	}
-	look(newRoot(toys), "")
+	look(ours(toys...).newRoot(), "")
 }
 
 func TestCompletionScripts(t *testing.T) {
@@ -177,6 +177,7 @@ func TestVersion(t *testing.T) {
 	if err := json.Unmarshal([]byte(asJSON.out), &b); err != nil || b.Version == "" || b.Go == "" || b.OS == "" || b.Arch == "" {
 		t.Errorf("got %+v, %v", asJSON, err)
 	}
+	b.name = "parley"
 	if want := fmt.Sprintln(b); text.out != want {
 		t.Errorf("the text is %q, the JSON says %q", text.out, want)
 	}
@@ -197,19 +198,19 @@ func TestBuildOf(t *testing.T) {
 		{"a build without a version", &debug.BuildInfo{}, "parley (unknown) GO OS/ARCH"},
 		{"a build without information", nil, "parley (unknown) GO OS/ARCH"},
 	} {
-		b := buildOf(tt.info)
+		b := buildOf("parley", tt.info)
 		b.Go, b.OS, b.Arch = "GO", "OS", "ARCH"
 		if got := b.String(); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	if b := buildOf(stamped); b.Time != "2026-01-02T03:04:05Z" || b.Commit != "0123456789abcdef0123" {
+	if b := buildOf("parley", stamped); b.Time != "2026-01-02T03:04:05Z" || b.Commit != "0123456789abcdef0123" {
 		t.Errorf("got %+v", b)
 	}
 }
 
 // checkCodecs says what is wrong with a list of codecs.
-func checkCodecs(codecs []Codec) error {
+func checkCodecs(codecs []codec) error {
 	seen := map[string]bool{}
 	for _, c := range codecs {
 		switch {
@@ -232,7 +233,7 @@ func TestBuiltInCodecsAreWhole(t *testing.T) {
 		t.Error(err)
 	}
 	toy := toys[0]
-	for _, bad := range [][]Codec{
+	for _, bad := range [][]codec{
 		{{Name: "", Decode: toy.Decode, Encode: toy.Encode}},
 		{{Name: "Toy", Decode: toy.Decode, Encode: toy.Encode}},
 		{toy, toy},
@@ -250,7 +251,7 @@ func TestBuiltInCodecsAreWhole(t *testing.T) {
 }
 
 func TestSide(t *testing.T) {
-	for side, want := range map[Side]string{0: "unset", SideClient: "client", SideServer: "server", 3: "unset"} {
+	for side, want := range map[side]string{0: "unset", sideClient: "client", sideServer: "server", 3: "unset"} {
 		if got := side.String(); got != want {
 			t.Errorf("Side(%d) is %q, want %q", uint8(side), got, want)
 		}

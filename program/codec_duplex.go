@@ -50,14 +50,14 @@ func duplexShape() fields[core.Datagram] {
 	return append(plainFields[D]("feed_sequence=Sequence").sparse(), field[D]{"message", show, take})
 }
 
-func parseDuplex(d *core.Datagram, from Side, channel string, b []byte) error {
+func parseDuplex(d *core.Datagram, from side, channel string, b []byte) error {
 	if channel == "feed" {
 		return d.ParseErr(core.Side(from), b)
 	}
 	return d.Message.ParseErr(core.Side(from), core.Main, b)
 }
 
-func duplexBytes(d *core.Datagram, _ Side, channel string) ([]byte, error) {
+func duplexBytes(d *core.Datagram, _ side, channel string) ([]byte, error) {
 	switch {
 	case channel == "feed":
 		return d.AppendTo(nil), nil

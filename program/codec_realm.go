@@ -8,10 +8,10 @@ import (
 
 // realmCodec has the shapes of entities, chunks and actions in codec_realm_shapes.go.
 var realmCodec = newCodec("realm", &realmTable,
-	func(m *core.Message, from Side, _ string, b []byte) error {
+	func(m *core.Message, from side, _ string, b []byte) error {
 		return realmGame.ParseErr(core.Side(from), b, m)
 	},
-	func(m *core.Message, _ Side, _ string) ([]byte, error) { return realmGame.AppendTo(nil, m), nil })
+	func(m *core.Message, _ side, _ string) ([]byte, error) { return realmGame.AppendTo(nil, m), nil })
 
 // realmGame is the schema of the vectors, as attributes and actions cannot be read without
 // one.

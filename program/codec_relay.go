@@ -26,9 +26,9 @@ func relayKinds() map[core.Kind]fields[core.Datagram] {
 	}
 }
 
-func parseRelay(d *core.Datagram, _ Side, _ string, b []byte) error { return d.ParseErr(b) }
+func parseRelay(d *core.Datagram, _ side, _ string, b []byte) error { return d.ParseErr(b) }
 
-func relayBytes(d *core.Datagram, _ Side, _ string) ([]byte, error) { return d.AppendTo(nil), nil }
+func relayBytes(d *core.Datagram, _ side, _ string) ([]byte, error) { return d.AppendTo(nil), nil }
 
 func takeRelayMode(d *core.Datagram, name string) (err error) {
 	if name != "" {

@@ -122,7 +122,7 @@ func replicaUpdates() fields[replicaPacket] {
 		listField("variables", core.MaxListed, ofNone, func(p *P) *[]core.Value { return &p.values }))
 }
 
-func (p *replicaPacket) parse(from Side, _ string, b []byte) error {
+func (p *replicaPacket) parse(from side, _ string, b []byte) error {
 	if err := p.ParseErr(core.Side(from), b); err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (p *replicaPacket) parse(from Side, _ string, b []byte) error {
 	return nil
 }
 
-func (p *replicaPacket) bytes(from Side, _ string) ([]byte, error) {
+func (p *replicaPacket) bytes(from side, _ string) ([]byte, error) {
 	switch p.Kind {
 	case core.KindBundle:
 		return p.bundle(from)
@@ -180,7 +180,7 @@ func (p *replicaPacket) table() []byte {
 	return w.Bytes()
 }
 
-func (p *replicaPacket) bundle(from Side) ([]byte, error) {
+func (p *replicaPacket) bundle(from side) ([]byte, error) {
 	p.Bundle = core.Bundle{}
 	for i := range p.packets {
 		b, err := p.packets[i].bytes(from, "")

@@ -155,9 +155,9 @@ func TestReplicaShownPacketsAreMadeAgain(t *testing.T) {
 				b[r.IntN(len(b))] = byte(r.Uint32())
 			}
 		}
-		from := SideClient
+		from := sideClient
 		if v.From == "server" {
-			from = SideServer
+			from = sideServer
 		}
 		packet, err := replicaCodec.Decode(from, "", b)
 		if err != nil {

@@ -26,17 +26,17 @@ func stampKinds() map[stamp.Kind]fields[stamp.Packet] {
 	}
 }
 
-func parseStamp(p *stamp.Packet, from Side, _ string, b []byte) error {
+func parseStamp(p *stamp.Packet, from side, _ string, b []byte) error {
 	return p.ParseErr(stamp.Side(from), b)
 }
 
-func stampBytes(p *stamp.Packet, from Side, _ string) ([]byte, error) {
+func stampBytes(p *stamp.Packet, from side, _ string) ([]byte, error) {
 	switch { // what AppendTo would leave out
 	case p.Kind != stamp.KindEntity && p.Reliable:
 		return nil, fmt.Errorf("reliable: %s has no flags, only entity has", p.Kind)
 	case p.Kind != stamp.KindEntity && p.Ordered:
 		return nil, fmt.Errorf("ordered: %s has no flags, only entity has", p.Kind)
-	case from == SideClient && len(p.Reason) > 0:
+	case from == sideClient && len(p.Reason) > 0:
 		return nil, fmt.Errorf("reason: %s of a client has none, only a server's has", p.Kind)
 	}
 	return p.AppendTo(stamp.Side(from), nil), nil

@@ -20,16 +20,16 @@ type kind interface {
 }
 
 // newCodec makes a dialect's codec of the JSON of its packets and of the two functions that its own codec has.
-func newCodec[P any](name string, of shape[P], parse func(p *P, from Side, channel string, b []byte) error,
-	bytes func(p *P, from Side, channel string) ([]byte, error), channels ...string) Codec {
-	decode := func(from Side, channel string, b []byte) (any, error) {
+func newCodec[P any](name string, of shape[P], parse func(p *P, from side, channel string, b []byte) error,
+	bytes func(p *P, from side, channel string) ([]byte, error), channels ...string) codec {
+	decode := func(from side, channel string, b []byte) (any, error) {
 		var p P
 		if err := parse(&p, from, channel, b); err != nil {
 			return nil, err
 		}
 		return of.show(&p), nil
 	}
-	encode := func(from Side, channel string, line []byte) ([]byte, error) {
+	encode := func(from side, channel string, line []byte) ([]byte, error) {
 		var p P
 		var said members
 		if err := takeJSON("", line, &said); err != nil {
@@ -45,7 +45,7 @@ func newCodec[P any](name string, of shape[P], parse func(p *P, from Side, chann
 		// What is left to be wrong is wrong in the bytes too, and parse has words for it.
 		return b, parse(&p, from, channel, b)
 	}
-	return Codec{Name: name, Channels: channels, Decode: decode, Encode: encode}
+	return codec{Name: name, Channels: channels, Decode: decode, Encode: encode}
 }
 
 func (t *table[P, K]) show(p *P) object {

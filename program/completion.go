@@ -10,7 +10,7 @@ import (
 // shells are the shells that there is a completion script for.
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
-func newCompletion() *cobra.Command {
+func (a *app) newCompletion() *cobra.Command {
 	return &cobra.Command{
 		Use:       "completion bash|zsh|fish|powershell",
 		Short:     "Print a completion script for your shell",

@@ -10,7 +10,7 @@ import (
 )
 
 // newConvert makes cmd a command that converts the packets of a route.
-func newConvert(cmd *cobra.Command, codecs []Codec, convert func(r route, text []byte) ([]byte, error)) *cobra.Command {
+func newConvert(cmd *cobra.Command, codecs []codec, convert func(r route, text []byte) ([]byte, error)) *cobra.Command {
 	var flags routeFlags
 	cmd.DisableFlagsInUseLine = true
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -164,7 +164,7 @@ func TestLinesAreAnsweredAtOnce(t *testing.T) {
 		fromParley, out := io.Pipe()
 		status := make(chan int, 1)
 		go func() {
-			status <- run([]string{"decode", "--dialect", "toy", "--from", "client"}, Streams{in, out, io.Discard}, toys)
+			status <- ours(toys...).run([]string{"decode", "--dialect", "toy", "--from", "client"}, streams{in, out, io.Discard})
 			out.Close()
 		}()
 		answers := bufio.NewReader(fromParley)
@@ -227,7 +227,7 @@ func TestWriteErrorEndsTheCommandWithOneSentence(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			var errOut strings.Builder
-			got := run(strings.Fields(line), Streams{endless{}, &brokenWriter{left: 20}, &errOut}, toys)
+			got := ours(toys...).run(strings.Fields(line), streams{endless{}, &brokenWriter{left: 20}, &errOut})
 			if got != exitFailed || errOut.String() != "parley: cannot write the output: disk full\n" {
 				t.Errorf("status %d, standard error %q", got, errOut.String())
 			}

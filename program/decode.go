@@ -12,9 +12,9 @@ import (
 	"parley/internal/plain"
 )
 
-func newDecode(codecs []Codec) *cobra.Command {
+func (a *app) newDecode() *cobra.Command {
 	var withNames bool
-	game := sync.OnceValues(arenaSchema) // a packet a line, and one game
+	game := sync.OnceValues(a.game.Schema) // a packet a line, and one game
 	cmd := newConvert(&cobra.Command{
 		Use:   "decode --dialect NAME --from client|server [--channel NAME] [HEX...]",
 		Short: "Decode packets: hex in, one line of JSON out for each",
@@ -35,10 +35,10 @@ as "parley schema" shows them.
 Hex has two digits a byte, in upper or lower case. A leading 0x, and spaces or
 tabs between bytes, are allowed.
 
-` + dialectsSentence(codecs),
+` + dialectsSentence(a.codecs),
 		Example: `  parley decode --dialect replica --from server 0301ff "03 01 ff"
   parley decode --dialect duplex --channel feed --from client < packets.hex`,
-	}, codecs, func(r route, text []byte) ([]byte, error) {
+	}, a.codecs, func(r route, text []byte) ([]byte, error) {
 		if !withNames {
 			return r.decode(text, nil)
 		}

@@ -1,23 +1,29 @@
-// Package program is the parley command. It has a file for each subcommand, with flags and output,
-// and no logic of its own.
+// Package program is the whole program of a game: its server, a player and bots for it, and an operator's tools, as commands.
+// The command parley is this package with the arena. It has a file for each subcommand, with flags and output, and no logic of
+// its own.
 //
 // # Usage
 //
-//	os.Exit(program.Run(os.Args[1:], program.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+//	func main() { program.Main(game) }
+//
+// The program calls itself by the name that it was started with. It brings stores of accounts and the operator's page with it. A server
+// that is to be small calls parley.Serve instead.
 //
 // # Life of a command
 //
-//	cli.go         Run: arguments to a command, errors to a sentence and an exit status
+//	main.go        Main, and the game as the commands know it
+//	cli.go         run: arguments to a command, errors to a sentence and an exit status
 //	help.go        help, and the output of parley without arguments
 //	completion.go  scripts for bash, zsh, fish and powershell
 //	version.go     the version of this build
-//	serve.go       the arena for players of all dialects: serve_config.go (flags to a server), serve_file.go (environment
-//	               and file to flags), serve_ready.go (the ready file), profile.go (profiles of realm)
-//	join.go        a player at the terminal; join_map.go: its map
+//	serve.go       the game for players of all dialects: serve_config.go (flags to a server), serve_file.go (environment
+//	               and file to flags), serve_ready.go (the ready file), profile.go (profiles of realm,
+//	               which the arena has)
+//	join.go        a player at the terminal; join_map.go: its map, join_act.go: its actions
 //	bots.go        many players, and their measurements
 //	rooms.go       the rooms of a running server, and players.go, kick.go, ban.go, say.go and match.go: what an operator does,
 //	               over the operator's API (remote.go)
-//	replay.go      runs a recording of the arena again and compares
+//	replay.go      runs a recording of the game again and compares
 //	impair.go      a simulated bad network
 //	ticket.go      makes and checks tickets of relay rooms
 //	account.go     accounts of players: add, passwd, ban, unban, list, rm (account_*.go)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newEncode(codecs []Codec) *cobra.Command {
+func (a *app) newEncode() *cobra.Command {
 	return newConvert(&cobra.Command{
 		Use:   "encode --dialect NAME --from client|server [--channel NAME] [JSON...]",
 		Short: "Encode packets: JSON in, as decode prints it, and hex out",
@@ -24,10 +24,10 @@ Without arguments, encode reads standard input, one packet a line, and prints
 one line for each. For a bad packet that line is {"error": "..."}, and the exit
 status is still 0.
 
-` + dialectsSentence(codecs),
+` + dialectsSentence(a.codecs),
 		Example: `  parley encode --dialect replica --from client '{"packet":"ack","acked":1}'
   parley encode --dialect duplex --channel feed --from client < packets.json`,
-	}, codecs, route.encode)
+	}, a.codecs, route.encode)
 }
 
 // encode turns one line of JSON into the hex of one packet.

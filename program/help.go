@@ -9,7 +9,7 @@ import (
 
 // newHelp makes the help command. It is ours because cobra's answers an
 // unknown command with exit status 0.
-func newHelp() *cobra.Command {
+func (a *app) newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
 		Short: "Show what a command does, with examples",
@@ -19,7 +19,7 @@ func newHelp() *cobra.Command {
 			root := cmd.Root()
 			about, rest, err := root.Find(args)
 			if err != nil || (len(args) > 0 && len(rest) > 0) {
-				return fmt.Errorf("no help for %q; \"parley help\" lists the commands", strings.Join(args, " "))
+				return fmt.Errorf("no help for %q; \"%s help\" lists the commands", strings.Join(args, " "), a.name)
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()

@@ -32,7 +32,7 @@ type impairFlags struct {
 	changed           func(name string) bool
 }
 
-func newImpair() *cobra.Command {
+func (a *app) newImpair() *cobra.Command {
 	var f impairFlags
 	cmd := &cobra.Command{
 		Use:   "impair --to HOST:PORT [flags]",

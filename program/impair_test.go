@@ -50,7 +50,7 @@ func impairLines(t *testing.T, line string) (lines []map[string]any) {
 		args = append(args, strings.ReplaceAll(word, ",", " "))
 	}
 	var out, errs bytes.Buffer
-	if status := Run(args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); status != 0 {
+	if status := ours(builtIn()...).run(args, streams{In: strings.NewReader(""), Out: &out, Err: &errs}); status != 0 {
 		t.Fatalf("status %d: %s", status, errs.String())
 	}
 	for _, l := range strings.Split(strings.TrimSpace(out.String()), "\n") {
@@ -80,7 +80,7 @@ func TestImpairSaysWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			status := Run(strings.Fields(tt.line), Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+			status := ours(builtIn()...).run(strings.Fields(tt.line), streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 			if status != exitUsage || !strings.Contains(errs.String(), tt.want) || strings.Count(errs.String(), "\n") != 1 {
 				t.Errorf("status %d, %q; want one line with %q", status, errs.String(), tt.want)
 			}
@@ -104,7 +104,7 @@ func TestImpairSaysHowItGoes(t *testing.T) {
 	for _, span := range []string{"50ms", "1s", "20s"} { // longer where the machine has no time for it
 		out.Reset()
 		args := []string{"impair", "--to", "127.0.0.1:9", "--for", span, "--every", "5ms"}
-		if status := Run(args, Streams{Out: &out, Err: &out}); status != 0 {
+		if status := ours(builtIn()...).run(args, streams{Out: &out, Err: &out}); status != 0 {
 			t.Fatalf("status %d: %s", status, out.String())
 		}
 		if strings.Count(out.String(), "clients") > 1 {

@@ -20,7 +20,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"parley/arena"
 	"parley/internal/plain"
 	"parley/play/message"
 	"parley/play/player"
@@ -32,6 +31,7 @@ var joinPatience = 10 * time.Second
 
 // joinFlags are what the command line says.
 type joinFlags struct {
+	app            *app
 	name, password string
 	fingerprint    string
 	profile        string
@@ -44,23 +44,26 @@ type joinFlags struct {
 	match          matchFlags
 }
 
-func newJoin() *cobra.Command {
-	var f joinFlags
+func (a *app) newJoin() *cobra.Command {
+	f := joinFlags{app: a, match: matchFlags{app: a}}
 	cmd := &cobra.Command{
 		Use:   "join DIALECT [HOST:PORT]",
-		Short: "Play the arena from the terminal, over any dialect",
-		Long: `Join plays the arena from the terminal. Over stamp it only watches, as stamp has
+		Short: "Play " + a.title() + " from the terminal, over any dialect",
+		Long: `Join plays the game from the terminal. Over stamp it only watches, as stamp has
 spectators only.
 
 It reads commands, one a line, and prints what happens:
 
   w a s d        walk up, left, down, right; x stops
   walk 45 1.5    walk at an angle in degrees and a speed in cells a tick
-  t 90           throw a ball at an angle in degrees
+  ` + a.actionHelp() + `
   map            draw a map of what is in sight
   who            list what is in sight
   say hello      speak; a line that is no command is spoken too
   quit           leave
+
+The first letter of an action is enough if nothing else begins with it.
+Parameters that are left out are 0. An angle is in degrees.
 
 Without an address, it joins the server on this machine at the dialect's usual
 port. If the connection is lost, it comes back by itself as the same player, as
@@ -94,7 +97,7 @@ two terminals meet in a room of their own.`,
 	flags.BoolVar(&f.noResume, "no-resume", false, "do not come back when the connection is lost")
 	flags.StringVar(&f.fingerprint, "fingerprint", "", "realm: accept only the certificate with this SHA-256, in hex; without it any certificate is accepted")
 	flags.BoolVar(&f.plain, "realm-plain", false, "realm: connect without TLS")
-	flags.StringVar(&f.profile, "realm-profile", "plain", "realm: the --realm-profile of the server, plain or miko")
+	a.profileFlag(cmd, &f.profile, "realm: the --realm-profile of the server, plain or miko")
 	flags.BoolVar(&f.passwords.stdin, "password-stdin", false, "realm: read the password from the first line of standard input")
 	flags.StringVar(&f.ticket, "ticket", "", "replica, relay and duplex: a ticket in hex, as parley ticket make prints it; it can be used once")
 	flags.IntVar(&f.tickRate, "tick-rate", defaultTickRate, "ticks a second of the server")
@@ -116,7 +119,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return fmt.Errorf("%q is not an address; write host:port, such as 127.0.0.1:%s", addr, standardPorts[dialect])
 	}
-	profile, err := realmProfileOf(f.profile)
+	profile, err := f.app.profile(f.profile)
 	if err != nil {
 		return err
 	}
@@ -133,7 +136,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	schema, err := arenaSchema()
+	schema, err := f.app.game.Schema()
 	if err != nil {
 		return failure{err}
 	}
@@ -158,7 +161,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 			addr = at
 		}
 	}
-	seat := &joinSeat{joining: true, out: cmd.OutOrStdout(), schema: schema, over: make(chan struct{}), news: make(chan struct{}, 1)}
+	seat := &joinSeat{joining: true, out: cmd.OutOrStdout(), schema: schema, game: f.app.game, placeless: !f.app.hasBodies(), over: make(chan struct{}), news: make(chan struct{}, 1)}
 	dialing, cancel := context.WithTimeout(stopped, joinPatience)
 	seat.player, err = player.Join(dialing, dialect, addr, player.Config{
 		Schema: schema, Name: name, Password: f.password, Fingerprint: f.fingerprint, Plain: f.plain, TickRate: cmp.Or(profile.tickRate, f.tickRate),
@@ -186,7 +189,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	case ended:
 		return errReported // the player has read why
 	case !arrived && stopped.Err() == nil:
-		return failure{fmt.Errorf("joined %s at %s, but got no place in the game: it is full, or is not the arena", dialect, addr)}
+		return failure{fmt.Errorf("joined %s at %s, but got no place in the game: it is full, or is another game", dialect, addr)}
 	case err != nil: // the server is gone, and so are we
 		return failure{err}
 	}
@@ -201,7 +204,7 @@ func (f *joinFlags) readTicket(dialect string) ([]byte, error) {
 	case !player.TakesTicket(dialect):
 		return nil, fmt.Errorf("%s takes no ticket; leave out --ticket, or join replica, relay or duplex", dialect)
 	case err != nil || len(ticket) == 0:
-		return nil, errors.New("--ticket is not hex; give it as \"parley ticket make\" prints it")
+		return nil, fmt.Errorf("--ticket is not hex; give it as \"%s ticket make\" prints it", f.app.name)
 	default:
 		return ticket, nil
 	}
@@ -239,16 +242,18 @@ func (f *joinFlags) credentials(cmd *cobra.Command, in *lineReader) (err error) 
 
 // joinSeat is who sits at the terminal.
 type joinSeat struct {
-	player  *player.Player
-	schema  *world.Schema
-	mu      sync.Mutex
-	out     io.Writer
-	joining bool          // why it ended is the error of joining
-	early   string        // it has ended before anybody sat down
-	left    bool          // what ends now was ended by us
-	away    bool          // the connection is lost, and the player is coming back
-	over    chan struct{} // closed when somebody else has ended it
-	news    chan struct{} // something in sight is new
+	player    *player.Player
+	schema    *world.Schema
+	game      world.Game
+	mu        sync.Mutex
+	out       io.Writer
+	placeless bool          // nothing in the game is anywhere, so no player need have an entity
+	joining   bool          // why it ended is the error of joining
+	early     string        // it has ended before anybody sat down
+	left      bool          // what ends now was ended by us
+	away      bool          // the connection is lost, and the player is coming back
+	over      chan struct{} // closed when somebody else has ended it
+	news      chan struct{} // something in sight is new
 }
 
 // sit is called when the player has joined.
@@ -268,8 +273,10 @@ func (s *joinSeat) arrive(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, joinPatience)
 	defer cancel()
 	for {
-		here := false
-		s.player.See(func(v *player.Sight) { _, here = v.Things[v.You] })
+		here := s.placeless
+		if !here {
+			s.player.See(func(v *player.Sight) { _, here = v.Things[v.You] })
+		}
 		if here {
 			return true
 		}
@@ -395,22 +402,22 @@ func (s *joinSeat) command(ctx context.Context, line string) bool {
 	var err error
 	switch angle, isWay := ways[word]; {
 	case isWay && rest == "":
-		err = s.steer(angle, arena.PlayerSpeed/2)
+		err = s.steer(angle, s.topSpeed()/2)
 	case word == "x" && rest == "":
 		err = s.steer(0, 0)
 	case word == "walk":
 		err = s.walk(rest)
-	case word == "t" || word == "throw":
-		err = s.throw(rest)
 	case line == "map":
 		s.explore(ctx)
 		s.print("%s", s.chart())
 	case line == "who":
 		s.print("%s", s.list())
 	case line == "help":
-		s.print("w a s d walk, x stops, walk ANGLE SPEED, t ANGLE throws, map, who, say TEXT, quit")
+		s.print("%s", s.help())
 	case line == "quit" || line == "q":
 		return false
+	case actionOf(s.schema, word) != nil:
+		err = s.act(actionOf(s.schema, word), rest)
 	default:
 		text := line
 		if word == "say" {
@@ -438,19 +445,35 @@ func (s *joinSeat) walk(rest string) error {
 	if err1 != nil || err2 != nil {
 		return fmt.Errorf("write walk ANGLE SPEED with numbers, such as walk 45 1.5")
 	}
-	if math.Abs(speed) > arena.PlayerSpeed {
-		return fmt.Errorf("the speed is at most %d cells a tick", arena.PlayerSpeed)
+	if top := s.topSpeed(); !(math.Abs(speed) <= top) {
+		return fmt.Errorf("the speed is at most %v cells a tick", top)
 	}
 	return s.steer(angle, speed)
 }
 
-func (s *joinSeat) throw(rest string) error {
-	angle := 0.0
-	if rest != "" {
-		var err error
-		if angle, err = strconv.ParseFloat(rest, 64); err != nil {
-			return fmt.Errorf("write t ANGLE with a number of degrees, such as t 90")
+// topSpeed is the greatest speed of the player's own kind, in cells a tick.
+func (s *joinSeat) topSpeed() (top float64) {
+	s.player.See(func(v *player.Sight) {
+		if k := s.schema.Kind(v.Things[v.You].Kind); k != nil {
+			top = k.MaxSpeed
 		}
+	})
+	return top
+}
+
+func (s *joinSeat) act(a *world.Action, rest string) error {
+	params, err := paramsOf(a, rest)
+	if err != nil {
+		return err
 	}
-	return s.player.Act(s.schema.ActionNamed("throw"), world.FloatValue(world.F32, angle*math.Pi/180), world.UintValue(world.Entity, 0))
+	return s.player.Act(a, params...)
+}
+
+// help says what can be typed.
+func (s *joinSeat) help() string {
+	list := []string{"w a s d walk, x stops, walk ANGLE SPEED"}
+	for _, a := range s.schema.Actions {
+		list = append(list, usageOf(a))
+	}
+	return strings.Join(append(list, "map, who, say TEXT, quit"), ", ")
 }

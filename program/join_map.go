@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"parley/arena"
 	"parley/internal/plain"
 	"parley/play/player"
 	"parley/world"
@@ -97,21 +96,17 @@ func (s *joinSeat) chart() string {
 		for r := range rows {
 			for c := range rows[r] {
 				rows[r][c] = '·'
-				if value, _ := v.Cell(f.place(r, c)); value == arena.Wall {
+				if value, _ := v.Cell(f.place(r, c)); s.solid(value) {
 					rows[r][c] = '#'
 				}
 			}
 		}
 		for id, t := range v.Things {
 			if r, c, ok := f.at(t.X, t.Y); ok && rows[r][c] != '@' {
-				rows[r][c] = glyph(t, id == v.You)
+				rows[r][c] = glyph(s.schema, t.Kind, id == v.You)
 			}
 		}
-		walls := "# wall"
-		if len(v.Land) == 0 {
-			walls = "walls unknown"
-		}
-		fmt.Fprintf(&b, "at (%.0f, %.0f), %.0f by %.0f cells a sign: @ you, P player, o ball, %s", f.x, f.y, f.cells, 2*f.cells, walls)
+		fmt.Fprintf(&b, "at (%.0f, %.0f), %.0f by %.0f cells a sign: %s", f.x, f.y, f.cells, 2*f.cells, s.legend(len(v.Land) > 0))
 		for r := range rows {
 			b.WriteByte('\n')
 			b.WriteString(string(rows[r][:]))
@@ -120,14 +115,49 @@ func (s *joinSeat) chart() string {
 	return b.String()
 }
 
-func glyph(t player.Thing, you bool) rune {
-	switch {
-	case you:
-		return '@'
-	case t.Kind == 1:
-		return 'P'
+// solid reports whether a cell is a wall.
+func (s *joinSeat) solid(value byte) bool {
+	return int(value) < len(s.game.CellTypes) && s.game.CellTypes[value].Solid
+}
+
+// legend says what the signs of a map are.
+func (s *joinSeat) legend(explored bool) string {
+	signs := []string{"@ you"}
+	for _, k := range s.schema.Kinds {
+		if k.HasBody {
+			signs = append(signs, fmt.Sprintf("%c %s", glyph(s.schema, k.Number, false), k.Name))
+		}
 	}
-	return 'o'
+	switch {
+	case !slices.ContainsFunc(s.game.CellTypes, func(c world.Cell) bool { return c.Solid }):
+	case explored:
+		signs = append(signs, "# wall")
+	default:
+		signs = append(signs, "walls unknown")
+	}
+	return strings.Join(signs, ", ")
+}
+
+// glyph is the sign of an entity: the first letter of its kind, or the next one if an earlier kind has that.
+func glyph(s *world.Schema, kind int, you bool) rune {
+	if you {
+		return '@'
+	}
+	var taken []rune
+	for _, k := range s.Kinds {
+		sign := '?'
+		for _, letter := range strings.ToUpper(k.Name) {
+			if !slices.Contains(taken, letter) {
+				sign = letter
+				break
+			}
+		}
+		if k.Number == kind {
+			return sign
+		}
+		taken = append(taken, sign)
+	}
+	return '?'
 }
 
 // list says what is in sight.

@@ -16,6 +16,7 @@ import (
 
 // matchFlags are what the command line says of a match.
 type matchFlags struct {
+	app  *app
 	wish web.Wish
 	play string
 }
@@ -49,7 +50,7 @@ func (m *matchFlags) check(cmd *cobra.Command, f *joinFlags, dialect string) err
 
 // find waits for a match, and returns where it is.
 func (m *matchFlags) find(ctx context.Context, cmd *cobra.Command, name, dialect string) (addr string, ticket []byte, err error) {
-	r, err := newRemote("--play", m.play)
+	r, err := m.app.newRemote("--play", m.play)
 	if err != nil {
 		return "", nil, err
 	}

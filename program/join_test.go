@@ -35,7 +35,7 @@ func serveArena(t *testing.T, change ...func(*front.Config)) (s *front.Server, a
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	f := serveFlags{readyFile: filepath.Join(t.TempDir(), "ready.json")}
+	f := serveFlags{app: ours(), readyFile: filepath.Join(t.TempDir(), "ready.json")}
 	if err := f.ready(s.Addrs()); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,9 @@ func joinWithin(t *testing.T, tries int, first string, args ...string) *terminal
 	t.Helper()
 	r, w := io.Pipe()
 	u := &terminalUser{T: t, in: w, out: newScreen(), done: make(chan int, 1)}
-	go func() { u.done <- Run(append([]string{"join"}, args...), Streams{In: r, Out: u.out, Err: u.out}) }()
+	go func() {
+		u.done <- ours(builtIn()...).run(append([]string{"join"}, args...), streams{In: r, Out: u.out, Err: u.out})
+	}()
 	if first != "" {
 		u.types(first)
 	}
@@ -192,9 +194,9 @@ func TestJoinOverEachDialect(t *testing.T) {
 			u := join(t, first, args...)
 			u.waits("which is you", "who")
 			u.waits("@", "map")
-			walls := "o ball, # wall\n"
+			walls := "B ball, # wall\n"
 			if dialect == "relay" { // it has no messages for terrain
-				walls = "o ball, walls unknown\n"
+				walls = "B ball, walls unknown\n"
 			}
 			u.waits(walls, "map")
 			u.types("walk 45 1.5")
@@ -204,7 +206,7 @@ func TestJoinOverEachDialect(t *testing.T) {
 			u.types("no command is speech")
 			u.waits(": no command is speech", "")
 			for _, tt := range []struct{ line, want string }{
-				{"walk", "write walk ANGLE SPEED"}, {"walk a b", "with numbers"}, {"walk 0 5", "the speed is at most 2"}, {"t x", "write t ANGLE"}, {"help", "w a s d walk"},
+				{"walk", "write walk ANGLE SPEED"}, {"walk a b", "with numbers"}, {"walk 0 5", "the speed is at most 2"}, {"t x", "write throw ANGLE ENTITY with a number of degrees, such as throw 90 1"}, {"throw 1 2 3", "to speak, write say throw 1 2 3"}, {"help", "w a s d walk"},
 			} {
 				u.types(tt.line)
 				u.waits(tt.want, "")
@@ -231,7 +233,7 @@ func TestJoinOverEachDialect(t *testing.T) {
 // lifespan u16), entity types 0 player and 1 ball": by the byte, and as a player and bots see it.
 func TestTheProfileMiko(t *testing.T) {
 	t.Parallel() // it waits for most of its time
-	miko, err := realmProfileOf("miko")
+	miko, err := ours().profile("miko")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"parley/web"
 )
 
-func newKick() *cobra.Command {
-	var f remoteFlags
+func (a *app) newKick() *cobra.Command {
+	f := remoteFlags{app: a}
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "kick ROOM ID",
@@ -24,10 +24,10 @@ ban".`,
   parley kick main 3 --reason "be kind"`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return fmt.Errorf("%q takes a room and the ID of a player, which \"parley players\" lists; it was given %d arguments", cmd.CommandPath(), len(args))
+				return fmt.Errorf("%q takes a room and the ID of a player, which \"%s players\" lists; it was given %d arguments", cmd.CommandPath(), a.name, len(args))
 			}
 			if id, err := strconv.ParseUint(args[1], 10, 16); err != nil || id == 0 {
-				return fmt.Errorf("%q is not the ID of a player, which is a number; \"parley players\" lists them", args[1])
+				return fmt.Errorf("%q is not the ID of a player, which is a number; \"%s players\" lists them", args[1], a.name)
 			}
 			return checkRoomName(args[0])
 		},

@@ -12,8 +12,8 @@ import (
 	"parley/web"
 )
 
-func newMatch() *cobra.Command {
-	var f remoteFlags
+func (a *app) newMatch() *cobra.Command {
+	f := remoteFlags{app: a}
 	var wish web.Wish
 	cmd := &cobra.Command{
 		Use:   "match",

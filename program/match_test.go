@@ -35,7 +35,9 @@ func TestTwoJoinsFindEachOther(t *testing.T) {
 	start := func(args ...string) *terminalUser {
 		r, w := io.Pipe()
 		u := &terminalUser{T: t, in: w, out: newScreen(), done: make(chan int, 1)}
-		go func() { u.done <- Run(append([]string{"join"}, args...), Streams{In: r, Out: u.out, Err: u.out}) }()
+		go func() {
+			u.done <- ours(builtIn()...).run(append([]string{"join"}, args...), streams{In: r, Out: u.out, Err: u.out})
+		}()
 		return u
 	}
 	ann := start("--match", "duel", "--name", "ann", "--play", url)
@@ -95,7 +97,7 @@ func TestAJoinWithoutAMatch(t *testing.T) {
 // The players' part tells what there is, and opens rooms, of a server as it is.
 func TestTheLobbyOfAServer(t *testing.T) {
 	s, url := servePlay(t)
-	r, err := newRemote("--play", url)
+	r, err := ours().newRemote("--play", url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +106,7 @@ func TestTheLobbyOfAServer(t *testing.T) {
 		TickRate          int `json:"tick_rate"`
 		Dialects          map[string]struct{ Carrier, Address string }
 	}
-	schema, _ := arenaSchema()
+	schema, _ := arena.Game().Schema()
 	if err := r.call(t.Context(), "GET", "/play/server", nil, &about); err != nil || about.Game != "arena" || about.Dialects["realm"].Carrier != "tcp" || about.Dialects["replica"].Carrier != "udp" || schema == nil {
 		t.Errorf("%+v, %v", about, err)
 	}
@@ -135,7 +137,7 @@ func TestTheLobbyWithATicketKey(t *testing.T) {
 	s, url := servePlay(t, func(c *front.Config) {
 		c.TicketKey, c.DataDir = []byte("a key of at least sixteen bytes"), t.TempDir()
 	})
-	r, err := newRemote("--play", url)
+	r, err := ours().newRemote("--play", url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestNoPlayerIsInALabel(t *testing.T) {
 	patient.Test(t)
 	key := relay.TicketKey("sixteen bytes and more")
 	s, addrs, _ := serveArena(t, func(c *front.Config) { c.TicketKey, c.DataDir = key, t.TempDir() })
-	f := serveFlags{web: "127.0.0.1:0", data: t.TempDir()}
+	f := serveFlags{app: ours(), web: "127.0.0.1:0", data: t.TempDir()}
 	page, err := f.page(s)
 	if err != nil {
 		t.Fatal(err)

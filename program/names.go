@@ -54,32 +54,32 @@ func (n *names) of(r route, b []byte) []object {
 	return nil
 }
 
-func (n *names) relay(from Side, first byte, rest []byte) []object {
+func (n *names) relay(from side, first byte, rest []byte) []object {
 	switch {
-	case from == SideClient && first == message.RelayAct:
+	case from == sideClient && first == message.RelayAct:
 		a, params, _, _, ok := message.ParseStampedAct(n.schema, rest, message.Big)
 		return acted(ok, a, params[:], nil)
-	case from == SideServer && first == message.RelayEntities:
+	case from == sideServer && first == message.RelayEntities:
 		return n.records(rest, message.Big)
-	case from == SideServer && first == message.RelayDone:
+	case from == sideServer && first == message.RelayDone:
 		d, ok := message.ParseRelayDone(n.schema, rest)
 		return acted(ok, d.Action, d.Params[:], object{{"entity", d.Entity}})
-	case from == SideServer && first == message.RelayTick && len(rest) > message.FateBytes:
+	case from == sideServer && first == message.RelayTick && len(rest) > message.FateBytes:
 		return n.records(rest[message.FateBytes:], message.Big)
 	}
 	return nil
 }
 
-func (n *names) duplex(from Side, m *duplex.Message) []object {
+func (n *names) duplex(from side, m *duplex.Message) []object {
 	isState := m.Kind == duplex.KindSync || m.Kind == duplex.KindUpdate
 	switch {
-	case from == SideClient && m.Kind == duplex.KindQuery && m.Code == message.DuplexAct:
+	case from == sideClient && m.Kind == duplex.KindQuery && m.Code == message.DuplexAct:
 		a, params, ok := message.ParseAct(n.schema, m.Data, message.Big)
 		return acted(ok, a, params[:], nil)
-	case from == SideClient && m.Kind == duplex.KindQuery && m.Code == message.DuplexStamped:
+	case from == sideClient && m.Kind == duplex.KindQuery && m.Code == message.DuplexStamped:
 		a, _, params, ok := message.ParseDuplexAct(n.schema, m.Data)
 		return acted(ok, a, params[:], nil)
-	case from != SideServer || !isState:
+	case from != sideServer || !isState:
 		return nil
 	case m.SID == message.DuplexDone && m.Kind == duplex.KindSync:
 		d, ok := message.ParseDuplexDone(n.schema, m.Data)
@@ -128,7 +128,7 @@ func (n *names) entity(o object, kind int, b []byte, order world.Order) []object
 }
 
 // replica shows values and actions. The links of kinds are those that our own servers give them.
-func (n *names) replica(p *replicaPacket, from Side) (list []object) {
+func (n *names) replica(p *replicaPacket, from side) (list []object) {
 	for i := range p.packets {
 		list = append(list, n.replica(&p.packets[i], from)...)
 	}
@@ -157,7 +157,7 @@ func (n *names) replica(p *replicaPacket, from Side) (list []object) {
 	a := n.schema.ActionNamed(string(p.Name))
 	switch {
 	case a == nil:
-	case from == SideClient:
+	case from == sideClient:
 		params, _, _, ok := message.ParseStampedParams(a, p.Data, message.Little)
 		list = append(list, acted(ok, a, params[:], nil)...)
 	default:

@@ -66,10 +66,10 @@ func TestDecodeShowsNames(t *testing.T) {
 		{"replica", "client", "", "06 00 0000 0000000000000000 04 6d6f7665 0600 0100 00 0700 01", `[{` + moved + `}]`},
 		{"replica", "server", "", "06 00 0000 0000000000000000 04 6d6f7665 0d00 0000 05 03020100 0100 00 0700 01", `[{"id":5,` + moved + `}]`},
 	} {
-		i := slices.IndexFunc(builtIn(), func(c Codec) bool { return c.Name == tt.dialect })
-		r := route{codec: builtIn()[i], from: SideClient, channel: tt.channel}
+		i := slices.IndexFunc(builtIn(), func(c codec) bool { return c.Name == tt.dialect })
+		r := route{codec: builtIn()[i], from: sideClient, channel: tt.channel}
 		if tt.from == "server" {
-			r.from = SideServer
+			r.from = sideServer
 		}
 		b, err := hex.DecodeString(strings.ReplaceAll(tt.hex, " ", ""))
 		if err != nil {

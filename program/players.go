@@ -12,8 +12,8 @@ import (
 	"parley/web"
 )
 
-func newPlayers() *cobra.Command {
-	var f remoteFlags
+func (a *app) newPlayers() *cobra.Command {
+	f := remoteFlags{app: a}
 	var room string
 	cmd := &cobra.Command{
 		Use:   "players",

@@ -4,15 +4,19 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"parley/arena"
 	"parley/protocol/realm/core"
+	"parley/world"
 )
 
 // mikoTicks is how many ticks a second that client counts.
 const mikoTicks = 50
 
-// realmProfile is how the arena shows itself to realm's clients, which have to know it.
+// realmProfile is how a game shows itself to realm's clients, which have to know it.
 type realmProfile struct {
+	game      world.Game
 	fields    []core.Field // of the config message
 	values    []core.Value
 	firstType int // the number of the kind that is type 0
@@ -23,17 +27,26 @@ type realmProfile struct {
 	walksByTicks float32       // what a speed in cells a tick at 20 a second is multiplied by
 }
 
-// realmProfileOf returns what --realm-profile says. With miko realm's config says how the arena is:
+// profileFlag adds --realm-profile to a command of the arena. Other games have one profile, plain.
+func (a *app) profileFlag(cmd *cobra.Command, name *string, usage string) {
+	if *name = "plain"; a.isArena() {
+		cmd.Flags().StringVar(name, "realm-profile", *name, usage)
+		offer(cmd, "realm-profile", "plain", "miko")
+	}
+}
+
+// profile returns what --realm-profile says. With miko realm's config says how the arena is:
 // "player speed f32, ball cooldown u16, ball speed f32, ball lifespan u16", with entity types from 0; and all else is as that
 // game's client takes it for granted: 50 ticks a second, with speeds and cooldowns of that rate, 17 by 17 chunks around the
 // player without a question, and a login form at which people may sit.
-func realmProfileOf(name string) (realmProfile, error) {
+func (a *app) profile(name string) (realmProfile, error) {
 	switch name {
 	case "plain":
-		return realmProfile{walksByTicks: 1}, nil
+		return realmProfile{game: a.game, walksByTicks: 1}, nil
 	case "miko":
 		rules := arena.RulesAt(mikoTicks)
 		return realmProfile{
+			game: arena.GameAt(mikoTicks),
 			fields: []core.Field{
 				{Name: "player_speed", Type: core.TypeF32}, {Name: "ball_cooldown", Type: core.TypeU16},
 				{Name: "ball_speed", Type: core.TypeF32}, {Name: "ball_lifespan", Type: core.TypeU16},

@@ -34,6 +34,7 @@ const (
 
 // remoteFlags say which server a command talks to, and how it is let in.
 type remoteFlags struct {
+	app               *app
 	server, tokenFile string
 	asJSON            bool
 }
@@ -47,7 +48,7 @@ func (f *remoteFlags) register(cmd *cobra.Command) {
 
 // operator returns the operator's API.
 func (f *remoteFlags) operator() (*remote, error) {
-	r, err := newRemote("--server", f.server)
+	r, err := f.app.newRemote("--server", f.server)
 	if err != nil {
 		return nil, err
 	}
@@ -76,18 +77,19 @@ func (f *remoteFlags) call(ctx context.Context, method, path string, body, answe
 
 // remote is a server's API over HTTP.
 type remote struct {
+	app              *app
 	flag, base       string
 	token, tokenFile string
 	client           http.Client
 }
 
 // newRemote returns the API at an address, which flag has named.
-func newRemote(flag, base string) (*remote, error) {
+func (a *app) newRemote(flag, base string) (*remote, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
 		return nil, fmt.Errorf("%s %q is not an address of a server; write it as %s", flag, base, defaultServer)
 	}
-	r := &remote{flag: flag, base: u.Scheme + "://" + u.Host}
+	r := &remote{app: a, flag: flag, base: u.Scheme + "://" + u.Host}
 	// A token is for this server alone: it is not sent on to wherever an answer points.
 	r.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	r.client.Transport = &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}
@@ -146,7 +148,7 @@ func (r *remote) unanswered(ctx context.Context, err error) error {
 	if inner := (*url.Error)(nil); errors.As(err, &inner) {
 		err = inner.Err // it has the address in it
 	}
-	return failure{fmt.Errorf("no server answers at %s (%w); start one with \"parley serve\", or name another with %s", r.base, err, r.flag)}
+	return failure{fmt.Errorf("no server answers at %s (%w); start one with \"%s serve\", or name another with %s", r.base, err, r.app.name, r.flag)}
 }
 
 // errNothing is a failure because there is no such thing: a room, a player, a ban.

@@ -42,12 +42,12 @@ type replayDifference struct {
 	Now      string `json:"now,omitempty"`
 }
 
-func newReplay() *cobra.Command {
+func (a *app) newReplay() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "replay FILE|FOLDER",
 		Short: "Run a recording or a room's log again and compare every tick",
-		Long: `Replay runs a recording of the arena again and compares every tick with the
+		Long: `Replay runs a recording of the game again and compares every tick with the
 recorded one. It stops at the first difference, prints the tick, the entity and
 the field, and ends with exit status 1. The file - is standard input.
 
@@ -67,26 +67,20 @@ that tick are in the file.`,
 		DisableFlagsInUseLine: true,
 		Args:                  takesOne("recording or folder"),
 		ValidArgsFunction:     cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // files
-		RunE:                  func(cmd *cobra.Command, args []string) error { return replayFile(cmd, args[0], asJSON) },
+		RunE:                  func(cmd *cobra.Command, args []string) error { return a.replayFile(cmd, args[0], asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-func replayFile(cmd *cobra.Command, name string, asJSON bool) error {
+func (a *app) replayFile(cmd *cobra.Command, name string, asJSON bool) error {
 	in, err := openReplay(name, cmd.InOrStdin())
 	if err != nil {
 		return failure{err}
 	}
 	defer in.Close()
-	// A recording names its game in its first bytes: of a server with another profile it is another.
 	file := bufio.NewReaderSize(in, 1<<20)
-	head, _ := file.Peek(256)
-	game := arena.Game()
-	if other := arena.GameAt(mikoTicks); bytes.Contains(head, []byte(other.Name)) {
-		game = other
-	}
-	report, err := world.Replay(game, file)
+	report, err := world.Replay(a.gameOf(file), file)
 	if err != nil {
 		return failure{fmt.Errorf("%s: %w%s", name, err, roomHint(name))}
 	}
@@ -95,11 +89,20 @@ func replayFile(cmd *cobra.Command, name string, asJSON bool) error {
 	}
 	if report.Difference != nil {
 		if !asJSON {
-			fmt.Fprintf(cmd.ErrOrStderr(), "parley replay: %s\n", plain.Text(report.Difference.String()))
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", cmd.CommandPath(), plain.Text(report.Difference.String()))
 		}
 		return errReported
 	}
 	return nil
+}
+
+// gameOf returns the game of a recording. It names its game in its first bytes: of a server with another profile it is another.
+func (a *app) gameOf(file *bufio.Reader) world.Game {
+	head, _ := file.Peek(256)
+	if other := arena.GameAt(mikoTicks); a.isArena() && bytes.Contains(head, []byte(other.Name)) {
+		return other
+	}
+	return a.game
 }
 
 // openReplay opens a recording, the files of a room, or standard input.

@@ -14,8 +14,8 @@ import (
 	"parley/web"
 )
 
-func newRooms() *cobra.Command {
-	var f remoteFlags
+func (a *app) newRooms() *cobra.Command {
+	f := remoteFlags{app: a}
 	cmd := &cobra.Command{
 		Use:   "rooms [NAME]",
 		Short: "List, open and close the rooms of a running server",
@@ -43,7 +43,7 @@ one that has ended, with its result, if it is among the newest 256.`,
 		},
 	}
 	f.register(cmd)
-	cmd.AddCommand(newRoomsOpen(), newRoomsClose())
+	cmd.AddCommand(a.newRoomsOpen(), a.newRoomsClose())
 	return cmd
 }
 
@@ -58,8 +58,8 @@ func (f *remoteFlags) showRoom(cmd *cobra.Command, name string) error {
 	return f.print(cmd, room, func(w io.Writer) { roomTable(w, []web.Room{room}) })
 }
 
-func newRoomsOpen() *cobra.Command {
-	var f remoteFlags
+func (a *app) newRoomsOpen() *cobra.Command {
+	f := remoteFlags{app: a}
 	var room web.NewRoom
 	var seed uint64
 	var closed bool
@@ -100,8 +100,8 @@ func newRoomsOpen() *cobra.Command {
 	return cmd
 }
 
-func newRoomsClose() *cobra.Command {
-	var f remoteFlags
+func (a *app) newRoomsClose() *cobra.Command {
+	f := remoteFlags{app: a}
 	cmd := &cobra.Command{
 		Use:     "close NAME",
 		Short:   "Close a room; its players are told",

@@ -10,8 +10,8 @@ import (
 // A route says whose packets a command converts: the codec, who sent them and
 // on which channel.
 type route struct {
-	codec   Codec
-	from    Side
+	codec   codec
+	from    side
 	channel string
 }
 
@@ -20,7 +20,7 @@ type routeFlags struct {
 	dialect, from, channel string
 }
 
-func (f *routeFlags) register(cmd *cobra.Command, codecs []Codec) {
+func (f *routeFlags) register(cmd *cobra.Command, codecs []codec) {
 	cmd.Flags().StringVar(&f.dialect, "dialect", "", "the dialect (required)")
 	cmd.Flags().StringVar(&f.from, "from", "", "who sent the packets: client or server (required)")
 	cmd.Flags().StringVar(&f.channel, "channel", "", "the channel, for a dialect with more than one: main (the default) or feed of duplex")
@@ -37,9 +37,9 @@ func (f *routeFlags) register(cmd *cobra.Command, codecs []Codec) {
 		}
 		return names
 	})
-	complete("from", func() []string { return sideNames[SideClient:] })
+	complete("from", func() []string { return sideNames[sideClient:] })
 	complete("channel", func() []string {
-		if i := slices.IndexFunc(codecs, func(c Codec) bool { return c.Name == f.dialect }); i >= 0 {
+		if i := slices.IndexFunc(codecs, func(c codec) bool { return c.Name == f.dialect }); i >= 0 {
 			return codecs[i].Channels
 		}
 		return nil
@@ -48,20 +48,20 @@ func (f *routeFlags) register(cmd *cobra.Command, codecs []Codec) {
 
 // resolve checks the flags against the codecs. An error is a usage mistake,
 // one sentence that says what to do.
-func (f *routeFlags) resolve(codecs []Codec) (route, error) {
+func (f *routeFlags) resolve(codecs []codec) (route, error) {
 	if f.dialect == "" {
 		return route{}, fmt.Errorf("--dialect is missing; the built-in dialects are: %s", codecNames(codecs))
 	}
-	i := slices.IndexFunc(codecs, func(c Codec) bool { return c.Name == f.dialect })
+	i := slices.IndexFunc(codecs, func(c codec) bool { return c.Name == f.dialect })
 	if i < 0 {
 		return route{}, fmt.Errorf("no dialect named %q is built in; the built-in dialects are: %s", f.dialect, codecNames(codecs))
 	}
 	r := route{codec: codecs[i]}
 	switch f.from {
 	case "client":
-		r.from = SideClient
+		r.from = sideClient
 	case "server":
-		r.from = SideServer
+		r.from = sideServer
 	case "":
 		return route{}, fmt.Errorf("--from is missing; say who sent the packets, client or server")
 	default:

@@ -10,8 +10,8 @@ import (
 	"parley/web"
 )
 
-func newSay() *cobra.Command {
-	var f remoteFlags
+func (a *app) newSay() *cobra.Command {
+	f := remoteFlags{app: a}
 	var room string
 	cmd := &cobra.Command{
 		Use:   "say TEXT",

@@ -5,11 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"parley/arena"
 	"parley/play/schema"
 )
 
-func newSchema() *cobra.Command {
+func (a *app) newSchema() *cobra.Command {
 	var asJSON bool
 	var profileName string
 	cmd := &cobra.Command{
@@ -25,20 +24,15 @@ told the fingerprint of the server's game when they enter.
 With --json the names of the members stay as they are from version to version:
 programs may rely on them.`,
 		Example: `  parley schema
-  parley schema --json
-  parley schema --realm-profile miko`,
+  parley schema --json`,
 		DisableFlagsInUseLine: true,
 		Args:                  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			profile, err := realmProfileOf(profileName)
+			profile, err := a.profile(profileName)
 			if err != nil {
 				return err
 			}
-			game := arena.Game()
-			if profile.tickRate != 0 {
-				game = arena.GameAt(profile.tickRate)
-			}
-			d, err := schema.Describe(game, profile.firstType)
+			d, err := schema.Describe(profile.game, profile.firstType)
 			if err != nil {
 				return failure{err}
 			}
@@ -50,6 +44,6 @@ programs may rely on them.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	cmd.Flags().StringVar(&profileName, "realm-profile", "plain", "what realm's clients know of the game: plain or miko")
+	a.profileFlag(cmd, &profileName, "what realm's clients know of the game: plain or miko")
 	return cmd
 }

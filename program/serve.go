@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,12 +18,12 @@ import (
 	"github.com/spf13/cobra"
 
 	front "parley"
-	"parley/arena"
 	"parley/web"
 )
 
 // serveFlags are what the command line, the environment and the file say.
 type serveFlags struct {
+	app                                                  *app
 	config                                               string
 	replica, stamp, relay, duplex, realm, realmTime, web string
 	data, postgres                                       string
@@ -45,14 +46,12 @@ type serveFlags struct {
 	play                                                 playFlags
 }
 
-func newServe() *cobra.Command {
-	var f serveFlags
+func (a *app) newServe() *cobra.Command {
+	f := serveFlags{app: a}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the arena to players of all five dialects",
-		Long: `Serve runs the arena, a game that players of all five dialects share: they walk
-among walls, throw balls, are hit, lose health and come back. It needs no
-set-up.
+		Short: "Serve " + a.title() + " to players of all five dialects",
+		Long: a.serveText() + `
 
 Each dialect has an address, host:port. Port 0 picks a free port, and off turns
 the dialect off. Rooms, accounts and realm's certificate are kept in the folder
@@ -92,7 +91,7 @@ variable PARLEY_… that names no flag is ignored, with a warning.`,
 	flags.StringVar(&f.postgres, "postgres", "", "keep accounts in this PostgreSQL database instead: a URL, or key=value pairs")
 	flags.StringVar(&f.relayLobby, "relay-lobby", "open", "open: relay's clients play in the world; connector: they play their own game through the server")
 	flags.BoolVar(&f.relayUnproven, "relay-unproven", false, "relay lets in addresses that may be forged; for trusted networks only")
-	flags.StringVar(&f.realmProfile, "realm-profile", "plain", "the kind of client that realm serves: plain, or miko, an existing game")
+	a.profileFlag(cmd, &f.realmProfile, "the kind of client that realm serves: plain, or miko, an existing game")
 	flags.BoolVar(&f.realmPlain, "realm-plain", false, "realm without TLS, for use behind a proxy that does TLS")
 	flags.BoolVar(&f.realmTimeForAll, "realm-time-for-all", false, "realm's time server also answers addresses without a connection")
 	flags.IntVar(&f.registrations, "registrations", 3, "attempts to register a minute from each address; -1 is no limit")
@@ -108,7 +107,7 @@ variable PARLEY_… that names no flag is ignored, with a warning.`,
 	flags.DurationVar(&f.hold, "hold", 30*time.Second, "how long the place of a player is held whose connection is lost; 0 is off")
 	flags.StringVar(&f.stampRoom, "stamp-room", front.MainRoom, "the room that spectators of stamp watch")
 	flags.StringVar(&f.mainAccounts, "main-accounts", "on", "off: with --ticket-key-file, accounts of realm do not enter the room main")
-	flags.StringVar(&f.mode, "mode", "", "the mode of the room main, a text that the game reads; the arena has no modes")
+	flags.StringVar(&f.mode, "mode", "", "the mode of the room main, a text that the game reads")
 	flags.StringVar(&f.record, "record", "", "record the room main to this file, for parley replay; an earlier recording there is kept as FILE.1, FILE.2 and so on")
 	flags.BoolVar(&f.recordOver, "record-over", false, "--record writes over the file if it exists")
 	flags.StringVar(&f.readyFile, "ready-file", "", "write the addresses to this file, as JSON, when all dialects listen")
@@ -117,6 +116,16 @@ variable PARLEY_… that names no flag is ignored, with a warning.`,
 	offer(cmd, "main-accounts", "on", "off")
 	flags.StringVar(&f.logLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")
 	return cmd
+}
+
+// serveText is what serve does, in a paragraph.
+func (a *app) serveText() string {
+	if a.isArena() {
+		return `Serve runs the arena, a game that players of all five dialects share: they walk
+among walls, throw balls, are hit, lose health and come back. It needs no
+set-up.`
+	}
+	return fmt.Sprintf("Serve runs %s.\nPlayers of all five dialects share it. It needs no set-up.", a.title())
 }
 
 // offer has shells offer the values of a flag.
@@ -132,15 +141,15 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	for _, name := range strayVariables(cmd, os.Environ()) {
-		log.Warn("this variable names no flag and is ignored; see parley serve --help", "variable", name)
+		log.Warn("this variable names no flag and is ignored; see "+cmd.CommandPath()+" --help", "variable", name)
 	}
-	config, done, err := f.serverConfig(cmd.Context(), log)
+	game, config, done, err := f.serverConfig(cmd.Context(), log)
 	if err != nil {
 		return err
 	}
 	started := false
 	defer func() { done(started) }()
-	server, err := f.start(config)
+	server, err := f.start(game, config)
 	if err != nil {
 		return err
 	}
@@ -151,7 +160,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 		server.Close()
 		return advise(err)
 	}
-	play, err := f.play.listen(server, f.game(config), config)
+	play, err := f.play.listen(server, game, config)
 	if err != nil {
 		closePages(page)
 		server.Close()
@@ -171,7 +180,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	}
 	started = true
 	words.release()
-	say(cmd.OutOrStdout(), startTable(addrs, f.mainSeed(server, config), f.places())+"\n")
+	say(cmd.OutOrStdout(), f.app.startTable(addrs, f.mainSeed(server, config), f.places())+"\n")
 	select {
 	case <-stopped.Done():
 		stop() // an operator who cannot wait until every player has heard interrupts again
@@ -216,20 +225,12 @@ func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
 }
 
 // start starts the game. What is the user's to put right is a usage error, in one sentence.
-func (f *serveFlags) start(c front.Config) (*front.Server, error) {
-	server, err := front.Start(f.game(c), c)
+func (f *serveFlags) start(game front.Game, c front.Config) (*front.Server, error) {
+	server, err := front.Start(game, c)
 	if err != nil {
 		return nil, advise(err)
 	}
 	return server, nil
-}
-
-// game returns the arena, by the rules of the profile's ticks.
-func (f *serveFlags) game(c front.Config) front.Game {
-	if f.realmProfile == "miko" {
-		return arena.GameAt(c.TickRate)
-	}
-	return arena.Game()
 }
 
 // advise tells what to do about an error that does not say so itself.
@@ -253,7 +254,7 @@ func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 	if f.web == front.Off {
 		return nil, nil
 	}
-	c := web.Config{Title: "parley: arena", Stats: func() any { return s.Stats() }, Addrs: map[string]string{}, Hosts: splitList(f.webHosts), Log: s.Log()}
+	c := web.Config{Title: f.app.name + ": " + cmp.Or(f.app.game.Name, "a game"), Stats: func() any { return s.Stats() }, Addrs: map[string]string{}, Hosts: splitList(f.webHosts), Log: s.Log()}
 	for _, a := range s.Addrs() {
 		c.Addrs[a.Name] = a.Addr.String()
 	}

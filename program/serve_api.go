@@ -21,6 +21,7 @@ import (
 // operator is a server as the operator's API knows it.
 type operator struct {
 	server   *front.Server
+	game     string
 	node     string
 	tickRate int
 	plain    bool // realm is without TLS
@@ -38,7 +39,7 @@ func (f *serveFlags) operate(c *web.Config, s *front.Server) error {
 	if err != nil {
 		node = "localhost"
 	}
-	c.Token, c.Operator = token, &operator{s, node, f.tickRate, f.realmPlain}
+	c.Token, c.Operator = token, &operator{s, f.app.game.Name, node, f.tickRate, f.realmPlain}
 	return nil
 }
 
@@ -91,7 +92,7 @@ func refusal(err error, other int) error {
 // Server says what the server is.
 func (o *operator) Server() (web.Server, error) {
 	rooms, err := o.server.Rooms()
-	s := web.Server{Name: "arena", Version: thisBuild().Version, Node: o.node, TickRate: o.tickRate, Rooms: len(rooms), Addresses: o.addresses()}
+	s := web.Server{Name: o.game, Version: thisBuild("").Version, Node: o.node, TickRate: o.tickRate, Rooms: len(rooms), Addresses: o.addresses()}
 	for _, r := range rooms {
 		s.Players += r.Players
 	}

@@ -41,7 +41,7 @@ func operated(t *testing.T, change ...func(*front.Config)) (*front.Server, map[s
 // newCaller has a page for a server whose data are in a folder, and calls its API.
 func newCaller(t *testing.T, s *front.Server, dir string) *caller {
 	t.Helper()
-	f := serveFlags{web: "127.0.0.1:0", data: dir, realmPlain: true, tickRate: 20}
+	f := serveFlags{app: ours(), web: "127.0.0.1:0", data: dir, realmPlain: true, tickRate: 20}
 	page, err := f.page(s)
 	if err != nil {
 		t.Fatal(err)
@@ -344,7 +344,7 @@ func TestATokenThatOthersKnow(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, web.TokenFile), []byte(strings.Repeat("ab", 32)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f := serveFlags{web: "127.0.0.1:0", data: dir}
+	f := serveFlags{app: ours(), web: "127.0.0.1:0", data: dir}
 	if _, err := f.page(s); err == nil || !strings.Contains(err.Error(), "--data: the operator's token: ") || !strings.Contains(err.Error(), "0644") {
 		t.Error(err)
 	}

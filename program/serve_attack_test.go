@@ -62,7 +62,7 @@ func BenchmarkTicksUnderClientsOfTheAPI(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	f := serveFlags{web: "127.0.0.1:0", data: dir, tickRate: 20}
+	f := serveFlags{app: ours(), web: "127.0.0.1:0", data: dir, tickRate: 20}
 	page, err := f.page(s)
 	if err != nil {
 		b.Fatal(err)

@@ -18,9 +18,9 @@ import (
 	"parley/world"
 )
 
-// serverConfig turns flags into how the game is served. done lets go of what was opened; it is told
+// serverConfig turns flags into the game and how it is served. done lets go of what was opened; it is told
 // whether the server has started.
-func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c front.Config, done func(started bool), err error) {
+func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (game front.Game, c front.Config, done func(started bool), err error) {
 	var closers []func(started bool)
 	done = func(started bool) {
 		for _, c := range closers {
@@ -36,10 +36,10 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 		c.Seed = randomSeed()
 	}
 	if err := f.check(); err != nil {
-		return c, done, err
+		return game, c, done, err
 	}
 	if c.Keep, err = keep.ParseMode(f.keep); err != nil {
-		return c, done, fmt.Errorf("--keep must be off, second or tick, not %q", f.keep)
+		return game, c, done, fmt.Errorf("--keep must be off, second or tick, not %q", f.keep)
 	}
 	c.KeepHistory, c.StampRoom, c.NoMainAccounts = f.keepHistory, f.stampRoom, f.mainAccounts == front.Off
 	if c.Hold = f.hold; c.Hold == 0 {
@@ -50,30 +50,31 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 	case "connector":
 		c.RelayConnector = true
 	default:
-		return c, done, fmt.Errorf("--relay-lobby must be open or connector, not %q", f.relayLobby)
+		return game, c, done, fmt.Errorf("--relay-lobby must be open or connector, not %q", f.relayLobby)
 	}
-	profile, err := realmProfileOf(f.realmProfile)
+	profile, err := f.app.profile(f.realmProfile)
 	if err != nil {
-		return c, done, err
+		return game, c, done, err
 	}
+	game = profile.game
 	c.RealmConfig, c.RealmExtension, c.RealmFirstType = profile.fields, profile.values, profile.firstType
 	c.RealmSight, c.RealmLoginWithin = profile.sightRadius, profile.loginWithin
 	if profile.tickRate != 0 {
 		if f.tickRate != defaultTickRate && f.tickRate != profile.tickRate {
-			return c, done, fmt.Errorf("--tick-rate is %[3]d, and --realm-profile %[1]s has %[2]d ticks a second; leave out --tick-rate", f.realmProfile, profile.tickRate, f.tickRate)
+			return game, c, done, fmt.Errorf("--tick-rate is %[3]d, and --realm-profile %[1]s has %[2]d ticks a second; leave out --tick-rate", f.realmProfile, profile.tickRate, f.tickRate)
 		}
 		f.tickRate = profile.tickRate
 		c.TickRate = f.tickRate
 	}
 	if f.ticketKey != "" {
-		if c.TicketKey, err = readTicketKey(f.ticketKey); err != nil {
-			return c, done, fmt.Errorf("--ticket-key-file: %v", err) // which is a mistake on the command line here
+		if c.TicketKey, err = f.app.readTicketKey(f.ticketKey); err != nil {
+			return game, c, done, fmt.Errorf("--ticket-key-file: %v", err) // which is a mistake on the command line here
 		}
 	}
 	if f.postgres != "" && f.realm != front.Off {
 		store, err := postgres.Open(ctx, f.postgres)
 		if err != nil {
-			return c, done, fmt.Errorf("--postgres: %w", err)
+			return game, c, done, fmt.Errorf("--postgres: %w", err)
 		}
 		c.Accounts = func(string) (account.Store, error) { return store, nil }
 		closers = append(closers, func(bool) { store.Close() }) // the server may not have come to it
@@ -81,19 +82,19 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 	if c.Keep == front.KeepNothing && (f.realm != front.Off || f.ticketKey != "") { // the server itself locks a folder with rooms
 		lock, err := keep.Open(keep.Config{Dir: f.data})
 		if err != nil {
-			return c, done, fmt.Errorf("--data: %w", err)
+			return game, c, done, fmt.Errorf("--data: %w", err)
 		}
 		closers = append(closers, func(bool) { lock.Close(context.Background()) })
 	}
 	if f.record != "" {
 		file, closeFile, err := openRecording(f.record, f.recordOver)
 		if err != nil {
-			return c, done, fmt.Errorf("--record: %w", err)
+			return game, c, done, fmt.Errorf("--record: %w", err)
 		}
 		c.Record = file
 		closers = append(closers, closeFile)
 	}
-	return c, done, nil
+	return game, c, done, nil
 }
 
 // check looks at what no part of the server would refuse.

@@ -88,15 +88,15 @@ func (f *serveFlags) mainSeed(s *front.Server, c front.Config) uint64 {
 }
 
 // startTable is what people see.
-func startTable(addrs []front.Addr, seed uint64, places []place) string {
+func (a *app) startTable(addrs []front.Addr, seed uint64, places []place) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "parley serves the arena (seed %d)\n\n", seed)
-	for _, a := range addrs {
-		where := a.Addr.String()
-		if a.Name == "web" || a.Name == "play" {
+	fmt.Fprintf(&b, "%s serves %s (seed %d)\n\n", a.name, a.title(), seed)
+	for _, at := range addrs {
+		where := at.Addr.String()
+		if at.Name == "web" || at.Name == "play" {
 			where = "http://" + where + "/"
 		}
-		fmt.Fprintf(&b, "  %-12s %s\n", a.Name, where)
+		fmt.Fprintf(&b, "  %-12s %s\n", at.Name, where)
 	}
 	for i, p := range places {
 		if i == 0 {

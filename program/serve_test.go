@@ -32,7 +32,7 @@ import (
 // filled returns the flags of serve after the command line, the environment and a file.
 func filled(t *testing.T, file string, args ...string) (*cobra.Command, error) {
 	t.Helper()
-	cmd := newServe()
+	cmd := ours().newServe()
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
@@ -148,13 +148,13 @@ func TestBadValuesAreNamed(t *testing.T) {
 // A misspelt variable is named in a warning, and the server starts.
 func TestStrayVariablesAreNamed(t *testing.T) {
 	env := []string{"PARLEY_TICKRATE=30", "PARLEY_TICK_RATE=30", "PARLEY_SEED=1", "HOME=x", "PARLEY=1", "PARLEY_A=", "NOT_PARLEY_B=1"}
-	if got := strayVariables(newServe(), env); !slices.Equal(got, []string{"PARLEY_A", "PARLEY_TICKRATE"}) {
+	if got := strayVariables(ours().newServe(), env); !slices.Equal(got, []string{"PARLEY_A", "PARLEY_TICKRATE"}) {
 		t.Errorf("the stray ones are %q", got)
 	}
 	t.Setenv("PARLEY_TICKRATE", "30")
-	f := serveFlags{logLevel: "debug", relayLobby: "nosuch"} // it ends before it listens
+	f := serveFlags{app: ours(), logLevel: "debug", relayLobby: "nosuch"} // it ends before it listens
 	var out bytes.Buffer
-	cmd := newServe()
+	cmd := ours().newServe()
 	cmd.SetErr(&out)
 	cmd.SetContext(t.Context())
 	if err := f.run(cmd); err == nil {
@@ -167,10 +167,11 @@ func TestStrayVariablesAreNamed(t *testing.T) {
 
 func TestServerConfig(t *testing.T) {
 	base := serveFlags{
+		app:        ours(),
 		relayLobby: "open", realmProfile: "plain", keep: "off", mainAccounts: "on", data: t.TempDir(), tickRate: 20, maxPlayers: 10, maxRooms: 5, perAddress: 256,
 		replica: front.Off, stamp: front.Off, relay: front.Off, duplex: front.Off, realm: ":1", realmTime: ":2", web: front.Off, play: playFlags{addr: front.Off},
 	}
-	c, done, err := base.serverConfig(t.Context(), slog.New(slog.DiscardHandler))
+	_, c, done, err := base.serverConfig(t.Context(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +181,7 @@ func TestServerConfig(t *testing.T) {
 	}
 	miko := base
 	miko.realmProfile, miko.relayLobby, miko.seed = "miko", "connector", 3
-	if c, done, err = miko.serverConfig(t.Context(), nil); err != nil {
+	if _, c, done, err = miko.serverConfig(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	done(false)
@@ -225,7 +226,7 @@ func TestServerConfig(t *testing.T) {
 	} {
 		f := base
 		change(&f)
-		_, done, err := f.serverConfig(t.Context(), nil)
+		_, _, done, err := f.serverConfig(t.Context(), nil)
 		done(false)
 		if failed := (failure{}); errors.As(err, &failed) {
 			t.Errorf("%s: the user's mistake is taken for a failure: %v", name, err)
@@ -238,7 +239,7 @@ func TestServerConfig(t *testing.T) {
 
 func TestTheReadyFileIsWhole(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ready.json")
-	f := serveFlags{readyFile: file}
+	f := serveFlags{app: ours(), readyFile: file}
 	addrs := []front.Addr{{Name: "replica", Addr: netip.MustParseAddrPort("127.0.0.1:7000")}, {Name: "web", Addr: netip.MustParseAddrPort("[::1]:80")}}
 	if err := f.ready(addrs); err != nil {
 		t.Fatal(err)
@@ -259,7 +260,7 @@ func TestTheReadyFileIsWhole(t *testing.T) {
 		t.Error("the file is still there when the server is gone")
 	}
 	f.unready()
-	table := startTable(addrs, 9, []place{{"rooms", "/var/data/rooms"}, {"accounts", "/var/data"}})
+	table := ours().startTable(addrs, 9, []place{{"rooms", "/var/data/rooms"}, {"accounts", "/var/data"}})
 	for _, want := range []string{"seed 9", "replica      127.0.0.1:7000", "http://[::1]:80/", "accounts     /var/data", "rooms        /var/data/rooms"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("%q is missing from\n%s", want, table)
@@ -296,17 +297,17 @@ func TestWhereThingsAre(t *testing.T) {
 		f    serveFlags
 		want string
 	}{
-		{serveFlags{web: front.Off, realm: ":1", keep: "off", data: "/var/data"}, "[{accounts /var/data}]"},
-		{serveFlags{web: front.Off, realm: ":1", keep: "off", data: "/var/data", postgres: "postgres://me:secret@db/x"}, "[{accounts PostgreSQL}]"},
-		{serveFlags{web: front.Off, realm: front.Off, keep: "off", data: "/var/data"}, "[]"},
-		{serveFlags{web: front.Off, realm: ":1", keep: "tick", data: "/var/data"}, "[{rooms /var/data/rooms} {accounts /var/data}]"},
-		{serveFlags{web: ":1", realm: front.Off, keep: "off", data: "/var/data"}, "[{API's token /var/data/operator.token}]"},
+		{serveFlags{app: ours(), web: front.Off, realm: ":1", keep: "off", data: "/var/data"}, "[{accounts /var/data}]"},
+		{serveFlags{app: ours(), web: front.Off, realm: ":1", keep: "off", data: "/var/data", postgres: "postgres://me:secret@db/x"}, "[{accounts PostgreSQL}]"},
+		{serveFlags{app: ours(), web: front.Off, realm: front.Off, keep: "off", data: "/var/data"}, "[]"},
+		{serveFlags{app: ours(), web: front.Off, realm: ":1", keep: "tick", data: "/var/data"}, "[{rooms /var/data/rooms} {accounts /var/data}]"},
+		{serveFlags{app: ours(), web: ":1", realm: front.Off, keep: "off", data: "/var/data"}, "[{API's token /var/data/operator.token}]"},
 	} {
 		if got := fmt.Sprint(tt.f.places()); got != tt.want {
 			t.Errorf("%+v: %q", tt.f, got)
 		}
 	}
-	if table := startTable(nil, 9, nil); strings.Contains(table, "accounts") || strings.Contains(table, "rooms") {
+	if table := ours().startTable(nil, 9, nil); strings.Contains(table, "accounts") || strings.Contains(table, "rooms") {
 		t.Errorf("there are none:\n%s", table)
 	}
 }
@@ -335,7 +336,7 @@ func TestHelpOfTheGame(t *testing.T) {
 // The page and /metrics tell of every part that counts: the world, each dialect, and accounts.
 func TestThePageTellsOfAllParts(t *testing.T) {
 	s, _, _ := serveArena(t)
-	f := serveFlags{web: "127.0.0.1:0", data: t.TempDir()}
+	f := serveFlags{app: ours(), web: "127.0.0.1:0", data: t.TempDir()}
 	page, err := f.page(s)
 	if err != nil {
 		t.Fatal(err)
@@ -370,12 +371,12 @@ func TestThePageTellsOfAllParts(t *testing.T) {
 
 // docs/serve.md has every flag with its default, and a file that is taken.
 func TestServePage(t *testing.T) {
-	name := filepath.Join("..", "..", "docs", "serve.md")
+	name := filepath.Join("..", "docs", "serve.md")
 	page := map[string]string{}
 	for _, row := range pagetest.Tables(t, name)["Settings"] {
 		page[strings.Trim(row["flag"], "`-")] = strings.Trim(row["default"], "`")
 	}
-	newServe().Flags().VisitAll(func(f *pflag.Flag) {
+	ours().newServe().Flags().VisitAll(func(f *pflag.Flag) {
 		if value, there := page[f.Name]; !there || value != f.DefValue {
 			t.Errorf("--%s is %q by default; on the page %q, %v", f.Name, f.DefValue, value, there)
 		}

@@ -24,7 +24,7 @@ import (
 // ticketKeyBytes is the size of a new key: as long as the hash that it is for.
 const ticketKeyBytes = 32
 
-func newTicket() *cobra.Command {
+func (a *app) newTicket() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "ticket",
 		Short: "Make and check the tickets that let players in",
@@ -40,10 +40,10 @@ there too.`,
   parley ticket make --key-file server.key --room main --name ada --valid 5m
   parley join relay --ticket $(parley ticket make --key-file server.key)
   parley ticket check --key-file server.key TICKET`,
-	}, newTicketKey(), newTicketMake(), newTicketCheck())
+	}, a.newTicketKey(), a.newTicketMake(), a.newTicketCheck())
 }
 
-func newTicketKey() *cobra.Command {
+func (a *app) newTicketKey() *cobra.Command {
 	return &cobra.Command{
 		Use:     "key",
 		Short:   "Print a new random key",
@@ -58,10 +58,10 @@ func newTicketKey() *cobra.Command {
 	}
 }
 
-func newTicketMake() *cobra.Command {
+func (a *app) newTicketMake() *cobra.Command {
 	var keyFile, room, name string
 	var valid time.Duration
-	var f remoteFlags
+	f := remoteFlags{app: a}
 	cmd := &cobra.Command{
 		Use:   "make",
 		Short: "Print a new ticket",
@@ -78,7 +78,7 @@ must have been started with a key.`,
 				}
 				return f.ticket(cmd, web.NewTicket{Room: room, Name: name, TTL: int64(valid.Seconds())})
 			}
-			key, err := readTicketKey(keyFile)
+			key, err := a.readTicketKey(keyFile)
 			if err != nil {
 				return err
 			}
@@ -131,7 +131,7 @@ type ticketShown struct {
 	Error   string `json:"error,omitempty"`
 }
 
-func newTicketCheck() *cobra.Command {
+func (a *app) newTicketCheck() *cobra.Command {
 	var keyFile, room string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -144,13 +144,13 @@ used before.`,
   parley ticket check --json --key-file server.key TICKET`,
 		Args: takesOne("ticket"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			key, err := readTicketKey(keyFile)
+			key, err := a.readTicketKey(keyFile)
 			if err != nil {
 				return err
 			}
 			ticket, err := hex.DecodeString(args[0])
 			if err != nil {
-				return failure{fmt.Errorf("the ticket is not hex; give it as \"parley ticket make\" prints it")}
+				return failure{fmt.Errorf("the ticket is not hex; give it as \"%s ticket make\" prints it", a.name)}
 			}
 			t, err := key.Check(time.Now(), room, ticket)
 			if errors.Is(err, relaycore.ErrTicketRoom) && isMain(room) && isMain(t.Room) {
@@ -197,9 +197,9 @@ func addTicketFlags(cmd *cobra.Command, keyFile, room *string) {
 
 // readTicketKey reads a key in hex. It is not an argument, as arguments can be seen by
 // everybody on the machine.
-func readTicketKey(file string) (relay.TicketKey, error) {
+func (a *app) readTicketKey(file string) (relay.TicketKey, error) {
 	if file == "" {
-		return nil, errors.New("--key-file is missing; \"parley ticket key\" makes a key")
+		return nil, fmt.Errorf("--key-file is missing; \"%s ticket key\" makes a key", a.name)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -208,10 +208,10 @@ func readTicketKey(file string) (relay.TicketKey, error) {
 	key, err := hex.DecodeString(string(bytes.TrimSpace(text)))
 	if err != nil {
 		// The error of the decoder would show a part of what should be secret.
-		return nil, failure{fmt.Errorf("the key in %s is not hex; \"parley ticket key\" makes a key", file)}
+		return nil, failure{fmt.Errorf("the key in %s is not hex; \"%s ticket key\" makes a key", file, a.name)}
 	}
 	if len(key) < relaycore.MinTicketKey {
-		return nil, failure{fmt.Errorf("the key in %s has %d bytes, and at least %d are needed; \"parley ticket key\" makes a key", file, len(key), relaycore.MinTicketKey)}
+		return nil, failure{fmt.Errorf("the key in %s has %d bytes, and at least %d are needed; \"%s ticket key\" makes a key", file, len(key), relaycore.MinTicketKey, a.name)}
 	}
 	return key, nil
 }

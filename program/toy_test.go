@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"parley/arena"
 	"parley/internal/wire"
 )
 
@@ -35,7 +36,7 @@ type toyPacket struct {
 	Text    string `json:"text"`
 }
 
-func toyDecode(from Side, channel string, b []byte) (any, error) {
+func toyDecode(from side, channel string, b []byte) (any, error) {
 	r := wire.Big(b)
 	if r.U8("code") != 1 {
 		r.Fail(0, "code", "unknown code")
@@ -45,7 +46,7 @@ func toyDecode(from Side, channel string, b []byte) (any, error) {
 	return p, r.Err()
 }
 
-func toyEncode(from Side, channel string, line []byte) ([]byte, error) {
+func toyEncode(from side, channel string, line []byte) ([]byte, error) {
 	var p toyPacket
 	if err := json.Unmarshal(line, &p); err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func toyEncode(from Side, channel string, line []byte) ([]byte, error) {
 }
 
 // toys are a dialect with one channel and a dialect with two, as duplex will be.
-var toys = []Codec{
+var toys = []codec{
 	{Name: "toy", Decode: toyDecode, Encode: toyEncode},
 	{Name: "duo", Channels: []string{"main", "feed"}, Decode: toyDecode, Encode: toyEncode},
 }
@@ -73,9 +74,12 @@ func parley(stdin, line string, more ...string) result {
 	return runWith(toys, strings.NewReader(stdin), append(strings.Fields(line), more...))
 }
 
-func runWith(codecs []Codec, in io.Reader, args []string) result {
+// ours is the program of the arena.
+func ours(codecs ...codec) *app { return &app{name: "parley", game: arena.Game(), codecs: codecs} }
+
+func runWith(codecs []codec, in io.Reader, args []string) result {
 	var out, errOut bytes.Buffer
-	status := run(args, Streams{In: in, Out: &out, Err: &errOut}, codecs)
+	status := ours(codecs...).run(args, streams{In: in, Out: &out, Err: &errOut})
 	return result{status, out.String(), errOut.String()}
 }
 

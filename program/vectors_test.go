@@ -60,7 +60,7 @@ func readVectors(t *testing.T, dialect string) (all []vector) {
 }
 
 // args is the command line for the vector's route.
-func (v vector) args(command string, c Codec, more ...string) []string {
+func (v vector) args(command string, c codec, more ...string) []string {
 	args := append([]string{command, "--dialect", c.Name, "--from", v.From}, more...)
 	if v.Channel != "" {
 		args = append(args, "--channel", v.Channel)
@@ -91,7 +91,7 @@ func TestVectorsOfBuiltInDialects(t *testing.T) {
 }
 
 // wantLines gives decode all vectors of a route, and encode what it has printed.
-func wantLines(t *testing.T, c Codec, vectors []vector) {
+func wantLines(t *testing.T, c codec, vectors []vector) {
 	t.Helper()
 	var hexes, packets, want strings.Builder
 	for _, v := range vectors {
@@ -118,7 +118,7 @@ func wantLines(t *testing.T, c Codec, vectors []vector) {
 	runWith(builtIn(), strings.NewReader(packets.String()), vectors[0].args("encode", c)).want(t, result{exitOK, want.String(), ""})
 }
 
-func wantGood(t *testing.T, c Codec, v vector) {
+func wantGood(t *testing.T, c codec, v vector) {
 	t.Helper()
 	for _, text := range []string{v.Hex, strings.ToUpper(v.Hex)} {
 		got := runWith(builtIn(), nil, v.args("decode", c, text))
@@ -136,7 +136,7 @@ func wantGood(t *testing.T, c Codec, v vector) {
 	}
 }
 
-func wantBad(t *testing.T, c Codec, v vector) {
+func wantBad(t *testing.T, c codec, v vector) {
 	t.Helper()
 	got := runWith(builtIn(), nil, v.args("decode", c, v.Hex))
 	if got.status != exitFailed || got.out != "" || !strings.Contains(got.err, "offset") || strings.Count(got.err, "\n") != 1 {
@@ -150,7 +150,7 @@ func wantBad(t *testing.T, c Codec, v vector) {
 
 // convertOne converts one packet as an argument.
 func convertOne(command, dialect, from, channel, packet string) result {
-	return runWith(builtIn(), nil, vector{From: from, Channel: channel}.args(command, Codec{Name: dialect}, packet))
+	return runWith(builtIn(), nil, vector{From: from, Channel: channel}.args(command, codec{Name: dialect}, packet))
 }
 
 // wantRefused wants one line that says what is wrong, and nothing else.

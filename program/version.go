@@ -11,6 +11,7 @@ import (
 // A build says what this program was made from. The fields after Version are
 // left out where the build did not record them.
 type build struct {
+	name     string // of the program
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
 	Time     string `json:"time,omitempty"`
@@ -18,9 +19,10 @@ type build struct {
 	Go       string `json:"go"`
 	OS       string `json:"os"`
 	Arch     string `json:"arch"`
+	Parley   string `json:"parley,omitempty"` // of which version a program of another module is made
 }
 
-func newVersion() *cobra.Command {
+func (a *app) newVersion() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -29,7 +31,7 @@ func newVersion() *cobra.Command {
   parley version --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b := thisBuild()
+			b := thisBuild(a.name)
 			if !asJSON {
 				fmt.Fprintln(cmd.OutOrStdout(), b)
 				return nil
@@ -42,20 +44,25 @@ func newVersion() *cobra.Command {
 }
 
 // thisBuild says what the running program was made from. The version is the tag of a release.
-func thisBuild() build {
+func thisBuild(name string) build {
 	info, _ := debug.ReadBuildInfo()
-	return buildOf(info)
+	return buildOf(name, info)
 }
 
 // buildOf reads what the linker recorded; info is nil in a program that was
 // built without module support.
-func buildOf(info *debug.BuildInfo) build {
-	b := build{Version: "(unknown)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+func buildOf(name string, info *debug.BuildInfo) build {
+	b := build{name: name, Version: "(unknown)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if info == nil {
 		return b
 	}
 	if info.Main.Version != "" {
 		b.Version = info.Main.Version
+	}
+	for _, m := range info.Deps {
+		if m.Path == "parley" {
+			b.Parley = m.Version
+		}
 	}
 	for _, s := range info.Settings {
 		switch s.Key {
@@ -79,5 +86,8 @@ func (b build) String() string {
 			commit += " with changes"
 		}
 	}
-	return fmt.Sprintf("parley %s%s %s %s/%s", b.Version, commit, b.Go, b.OS, b.Arch)
+	if b.Parley != "" {
+		commit += " with parley " + b.Parley
+	}
+	return fmt.Sprintf("%s %s%s %s %s/%s", b.name, b.Version, commit, b.Go, b.OS, b.Arch)
 }

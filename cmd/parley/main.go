@@ -3,11 +3,8 @@
 package main
 
 import (
-	"os"
-
+	"parley/arena"
 	"parley/program"
 )
 
-func main() {
-	os.Exit(program.Run(os.Args[1:], program.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
-}
+func main() { program.Main(arena.Game()) }

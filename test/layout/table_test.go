@@ -42,7 +42,7 @@ var engine = []string{
 // dialects know packets, gateways know packets and the world, and the world
 // knows nothing of any of them. Some of the packages do not exist yet.
 var table = []row{
-	{path: "cmd/parley", mayImport: []string{"program"}, shell: everyFile},
+	{path: "cmd/parley", mayImport: []string{"program", "arena"}, shell: everyFile},
 	{path: "program", anything: true, shell: everyFile},
 
 	// What a user imports.
