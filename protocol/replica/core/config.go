@@ -58,6 +58,11 @@ type Config struct {
 	// unknown names are ignored.
 	AcceptTable func(Table) bool
 
+	// Detail, at a client, makes events complete: the Data of an EventReplicated are its values, which ParseValues reads, and those of an
+	// EventLinked are its part of the table, which ParseTable reads. Each packet of values is then an event of its own. A reader of
+	// events alone knows which values came in which packet, as Event.Number tells, and needs no Values. Default: such events have no Data.
+	Detail bool
+
 	// Banned, at a server, reports whether an address is banned at the time now. What comes from a banned address is dropped and counted
 	// before anything else is done, and has no answer. Any goroutine may call it, for each datagram, so it must
 	// not block. Default: nobody is banned.

@@ -153,7 +153,11 @@ func (e *Endpoint) takeTable(p *Packet) {
 		return
 	}
 	e.linkOut(e.now, KindLinkAccept)
-	e.events = append(e.events, Event{Kind: EventLinked})
+	ev := Event{Kind: EventLinked}
+	if e.cfg.Detail {
+		ev.Data = append([]byte{p.Table.variables, p.Table.entities}, p.Table.body...)
+	}
+	e.events = append(e.events, ev)
 }
 
 // handleReplicate takes a packet of values. All of it is checked before any of it
@@ -166,6 +170,9 @@ func (e *Endpoint) handleReplicate(now time.Time, p *Packet) {
 	if !e.fits(p) {
 		e.noteMalformed(now)
 		return
+	}
+	if e.cfg.Detail && len(e.events) >= maxEvents {
+		return // nobody reads: it comes again
 	}
 	n := e.unwrap(p.Sequence)
 	if !e.receiver.Pass(now, n, p.Reliable) {
@@ -187,6 +194,9 @@ func (e *Endpoint) handleReplicate(now time.Time, p *Packet) {
 	switch {
 	case e.client.seen.values > maxSeenValues:
 		e.fail(now, Close{Reason: ReasonOverflow})
+	case e.cfg.Detail:
+		data := append([]byte{p.Values.entities, p.Values.variables}, p.Values.body...)
+		e.events = append(e.events, Event{Kind: EventReplicated, Time: p.Time, Number: n, Data: data})
 	case changed:
 		e.note(Event{Kind: EventReplicated, Time: p.Time, Number: n})
 	}
@@ -305,6 +315,20 @@ func (e *Endpoint) takeGone(n uint64, data []byte) {
 		}
 		e.events = append(e.events, Event{Kind: EventGone, KindLink: link, ID: id, Number: n})
 	}
+}
+
+// ParseValues reads the Data of an EventReplicated: see Config.Detail. What it returns shares the memory of b.
+func ParseValues(b []byte) (v Replication, ok bool) {
+	r := wire.Little(b)
+	v.read(&r)
+	return v, r.Done()
+}
+
+// ParseTable reads the Data of an EventLinked: see Config.Detail. What it returns shares the memory of b.
+func ParseTable(b []byte) (t Table, ok bool) {
+	r := wire.Little(b)
+	t.read(&r)
+	return t, r.Done()
 }
 
 // Values returns the replicated values that a client knows.

@@ -1,0 +1,267 @@
+package picture
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"parley/internal/serial"
+	"parley/play/message"
+	"parley/world"
+)
+
+// Config sets up a Core. The zero Config is usable.
+type Config struct {
+	// Name is the own player's name.
+	Name string
+
+	// TickRate is the server's, for dialects that do not tell it: realm and stamp. Default 20.
+	TickRate int
+
+	// NoPrediction draws the own entity as the others: it is for a game whose Step cannot run on what one player sees, and for
+	// comparisons.
+	NoPrediction bool
+
+	// Snap is the error of the own body, in cells, above which it jumps to where it is. A smaller one is blended away. Default 2, and at
+	// least what the body walks in a tick and a half.
+	Snap float64
+}
+
+// OtherGame is the error of a client whose game is not that of the server.
+type OtherGame struct {
+	Name          string // of the own game
+	Ours, Servers uint64 // the fingerprints of the schemas
+}
+
+func (e *OtherGame) Error() string {
+	return fmt.Sprintf("the server plays another game or another version of it: its schema has the fingerprint %016x, that of %q here has %016x; use the client that belongs to the server", e.Servers, e.Name, e.Ours)
+}
+
+// voice is what the present connection can send. Nothing is sent while there is none.
+type voice interface {
+	steer(now time.Time, angle, norm float32, s message.Stamp) error
+	act(now time.Time, a *world.Action, params []world.Value, s message.Stamp, again bool) error
+	say(text string) error
+}
+
+// Core is the pure core of a client: it has no socket, goroutine or clock. A reader of a dialect (NewReplica and so on) gives it what
+// the server tells. Its owner calls Steer and Act for what the player does, HandleTimeout when NextTimeout is due, and Frame whenever it
+// draws. It belongs to one goroutine at a time.
+type Core struct {
+	cfg    Config
+	game   world.Game
+	schema *world.Schema
+	config world.Config // of the guesses
+	period time.Duration
+
+	voice     voice
+	connected bool
+	err       error // the server's game is another
+
+	own    uint16 // the number of the own entity; 0 if it is not known
+	known  world.World
+	clock  Clock
+	lead   Lead
+	newest uint64 // tick that was heard of
+	begun  bool   // some tick was
+	ahead  bool   // fates are told, so that the client knows its lead
+	heard  heardTicks
+
+	tracks map[uint16]*track
+	list   []*track
+	spare  []*track
+	erase  []uint16 // drawn entities that were lost
+
+	names  map[uint16]string
+	events []Event
+	stats  Stats
+
+	guess   *world.Guess // runs ahead
+	mine    prediction
+	inputs  inputs
+	pending truth
+
+	shown *world.Guess // what the frame shows
+	frame Frame
+	next  time.Time
+}
+
+// New makes a client of a game. It returns an error if the game is invalid.
+func New(g world.Game, c Config) (*Core, error) {
+	g, err := g.Prepare()
+	if err != nil {
+		return nil, err
+	}
+	if c.TickRate == 0 {
+		c.TickRate = 20
+	}
+	x := &Core{cfg: c, game: g, tracks: map[uint16]*track{}, names: map[uint16]string{}, config: world.Config{TickRate: c.TickRate}}
+	if err := x.reset(); err != nil {
+		return nil, err
+	}
+	x.schema = x.shown.World().Schema()
+	return x, nil
+}
+
+// reset begins anew, with a world of which nothing was told.
+func (c *Core) reset() (err error) {
+	if c.guess, err = world.NewGuess(c.game, c.config); err != nil {
+		return err
+	}
+	if c.shown, err = world.NewGuess(c.game, c.config); err != nil {
+		return err
+	}
+	c.guess.SetName(c.cfg.Name)
+	c.shown.SetName(c.cfg.Name)
+	rate := max(minRate, min(c.config.TickRate, maxRate))
+	c.period = time.Second / time.Duration(rate)
+	c.clock, c.lead = NewClock(rate), NewLead(rate)
+	c.newest, c.begun, c.ahead, c.heard = 0, false, false, heardTicks{}
+	clear(c.tracks)
+	c.list, c.erase, c.own = c.list[:0], c.erase[:0], 0
+	clear(c.names)
+	c.mine = prediction{failed: c.mine.failed}
+	c.inputs.forget()
+	c.pending = truth{}
+	return nil
+}
+
+// Schema returns the game's schema.
+func (c *Core) Schema() *world.Schema { return c.schema }
+
+// Err returns an *OtherGame if the server has told that it plays another game.
+func (c *Core) Err() error { return c.err }
+
+// Connected says that there is a new connection: a reader for it is to be made. What was known of another connection stays, until the
+// server tells it anew. Numbers and ticks of inputs go on.
+func (c *Core) Connected(now time.Time) {
+	c.connected = true
+	c.names = map[uint16]string{}
+	c.inputs.restart()
+	c.ahead = false
+	c.next = now
+}
+
+// Lost says that the connection is lost. The picture stays as it is.
+func (c *Core) Lost(now time.Time) {
+	c.connected, c.voice, c.ahead = false, nil, false
+	c.pending = truth{}
+}
+
+// entered takes what a server tells of its world, and begins anew if it is not the one that was known.
+func (c *Core) entered(now time.Time, m message.World, ok bool) {
+	if !ok {
+		return
+	}
+	if ours := c.schema.Fingerprint(); m.Fingerprint != ours {
+		c.err = &OtherGame{Name: c.game.Name, Ours: ours, Servers: m.Fingerprint}
+		return
+	}
+	told := world.Config{Seed: m.Seed, TickRate: max(minRate, min(int(m.TickRate), maxRate)), Mode: cut(m.Mode, maxName)}
+	tick := uint64(m.Tick)
+	if c.begun {
+		tick = serial.Bits(32).Unwrap(c.newest, m.Tick)
+	}
+	same := told.Seed == c.config.Seed && told.TickRate == c.config.TickRate && told.Mode == c.config.Mode
+	if !same || c.begun && tick+1 < c.newest { // "ticks never run backwards within a room"
+		own, tracks := c.own, c.list
+		c.config = told
+		if err := c.reset(); err != nil {
+			c.err = err
+			return
+		}
+		c.adopt(own, tracks)
+	}
+	if !c.begun {
+		c.newest = tick
+	}
+	c.next = now
+}
+
+// adopt keeps what the new connection has told before it told of its world: messages of some dialects overtake each other.
+func (c *Core) adopt(own uint16, tracks []*track) {
+	for _, t := range tracks {
+		if len(t.samples) > 0 && !t.last().gone && !c.begun {
+			t.drawn = 0
+		}
+	}
+	c.you(own)
+}
+
+// you says which entity is the player's own.
+func (c *Core) you(wire uint16) {
+	if wire > world.MaxEntity || wire == c.own {
+		return
+	}
+	if t := c.tracks[c.own]; t != nil {
+		t.ghost = false
+	}
+	c.own = wire
+	c.guess.Own(wire)
+	if t := c.tracks[wire]; t != nil {
+		t.ghost = c.predicts()
+	}
+	c.mine.ready = false
+}
+
+// tickOf unwraps a tick of the wire.
+func (c *Core) tickOf(wire uint32) uint64 { return serial.Bits(32).Unwrap(c.newest, wire) }
+
+// hears notes that what was told of a tick has come.
+func (c *Core) hears(now time.Time, tick uint64) {
+	c.clock.Heard(now, tick)
+	c.heard.add(tick)
+	if !c.begun || tick > c.newest {
+		c.newest, c.begun = tick, true
+	}
+}
+
+// predicts reports whether the own entity is predicted.
+func (c *Core) predicts() bool { return !c.cfg.NoPrediction && c.mine.failed == nil }
+
+// id returns the ID of a server's entity.
+func (c *Core) id(wire uint16) world.ID { return c.guess.ID(wire) }
+
+// heardTicks are the newest ticks of which something was told.
+type heardTicks struct {
+	bits   [4]uint64 // by tick modulo their count
+	newest uint64
+}
+
+const heardWindow = 256
+
+func (h *heardTicks) add(tick uint64) {
+	if tick > h.newest {
+		if tick-h.newest >= heardWindow {
+			h.bits = [4]uint64{}
+		} else {
+			for t := h.newest + 1; t < tick; t++ {
+				h.bits[t/64%4] &^= 1 << (t % 64)
+			}
+		}
+		h.newest = tick
+	} else if h.newest-tick >= heardWindow {
+		return
+	}
+	h.bits[tick/64%4] |= 1 << (tick % 64)
+}
+
+func (h *heardTicks) has(tick uint64) bool {
+	return tick <= h.newest && h.newest-tick < heardWindow && h.bits[tick/64%4]>>(tick%64)&1 != 0
+}
+
+// before returns the last tick before one that was heard of, and is no less than least.
+func (h *heardTicks) before(tick, least uint64) uint64 {
+	for t := tick; t > least; {
+		if t--; h.has(t) {
+			return max(t, least)
+		}
+		if tick-t > heardWindow {
+			break
+		}
+	}
+	return least
+}
+
+// finite reports whether a float is neither NaN nor infinite.
+func finite(f float32) bool { return !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0) }

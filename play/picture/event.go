@@ -1,0 +1,106 @@
+package picture
+
+import "parley/world"
+
+// EventKind is the kind of an Event.
+type EventKind uint8
+
+const (
+	// Said is a line of chat: Name and Text.
+	Said EventKind = iota + 1
+	// Acted is an action that an entity in sight has done: Entity, Action, Params, and Name if it is known.
+	Acted
+	// Here is a player who was there when this client came: Name and Entity.
+	Here
+	// Joined and Left are players who have come and gone: Name and Entity.
+	Joined
+	Left
+	// Away and Back are players whose connection was lost, and who are there again: Name and Entity.
+	Away
+	Back
+	// Refused is an own action that the server has not done, as far as the dialect tells: Action, and Reason.
+	Refused
+	// Unpredicted means that the game's Step has failed on this client, which predicts nothing any more: Text says why. It comes once.
+	Unpredicted
+)
+
+var eventNames = [...]string{"unset", "said", "acted", "here", "joined", "left", "away", "back", "refused", "unpredicted"}
+
+// String returns the kind's name.
+func (k EventKind) String() string {
+	if int(k) < len(eventNames) {
+		return eventNames[k]
+	}
+	return eventNames[0]
+}
+
+// Event is something that happened, and that no entity shows.
+type Event struct {
+	Kind   EventKind
+	Name   string
+	Text   string
+	Entity world.ID // in the frame's world; 0 if there is none, or if it may not be seen
+	Own    bool     // Entity is the own one
+	Tick   uint64   // of Acted, if the dialect tells; else 0
+	Action *world.Action
+	Params []world.Value // of Acted: one for each of Action.Fields. An Entity is an ID of the frame's world
+	Reason world.Reason
+}
+
+// note queues an event.
+func (c *Core) note(ev Event) {
+	if len(c.events) >= maxEvents {
+		c.events[0] = Event{}
+		c.events = c.events[1:]
+		c.stats.EventsLost++
+	}
+	c.events = append(c.events, ev)
+}
+
+// PollEvent returns the next event.
+func (c *Core) PollEvent() (ev Event, ok bool) {
+	if len(c.events) == 0 {
+		return ev, false
+	}
+	ev = c.events[0]
+	c.events[0] = Event{}
+	if c.events = c.events[1:]; len(c.events) == 0 {
+		c.events = nil
+	}
+	return ev, true
+}
+
+// said notes a line of chat, if it could be read.
+func (c *Core) said(name, text []byte, ok bool) {
+	if ok {
+		c.note(Event{Kind: Said, Name: cut(name, maxName), Text: cut(text, maxText)})
+	}
+}
+
+// acted notes an action.
+func (c *Core) acted(wire uint16, tick uint64, a *world.Action, params []world.Value) {
+	list := append([]world.Value(nil), params...)
+	for i := range list {
+		if list[i].Type == world.Entity {
+			list[i] = world.UintValue(world.Entity, uint64(c.id(uint16(list[i].Uint()))))
+		}
+	}
+	own := wire != 0 && wire == c.own
+	c.note(Event{Kind: Acted, Entity: c.id(wire), Own: own, Tick: tick, Action: a, Params: list, Name: c.names[wire]})
+}
+
+// member notes what was told of a player.
+func (c *Core) member(kind EventKind, wire uint16, name string) {
+	name = cut(name, maxName)
+	switch {
+	case wire == 0:
+	case kind == Left:
+		delete(c.names, wire)
+	case c.names[wire] != "" || len(c.names) < maxNames:
+		c.names[wire] = name
+	}
+	c.note(Event{Kind: kind, Name: name, Entity: c.id(wire), Own: wire != 0 && wire == c.own})
+}
+
+// cut returns a text of at most n bytes.
+func cut[T string | []byte](text T, n int) string { return string(text[:min(len(text), n)]) }

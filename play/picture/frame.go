@@ -1,0 +1,169 @@
+package picture
+
+import (
+	"math"
+	"time"
+
+	"parley/world"
+)
+
+// Frame is what is to be drawn at a moment. It is valid until the next call of Core.Frame, and nothing else changes it.
+type Frame struct {
+	// Tick is the tick of the server at which others are drawn. It never falls while the player is in one room.
+	Tick float64
+
+	// OwnTick is the tick at which the own entity is drawn, ahead of the server. It is 0 if the own entity is not predicted.
+	OwnTick float64
+
+	world *world.World
+	own   world.ID
+	names map[world.ID]string
+}
+
+// World returns the entities as they are to be drawn, as structs of the game: world.All, world.Get, and terrain by the server's seed.
+func (f *Frame) World() *world.World { return f.world }
+
+// Own returns the own entity, or 0 if there is none at the moment.
+func (f *Frame) Own() world.ID { return f.own }
+
+// Name returns the name of the player whose own entity this is, or nothing if it is not known.
+func (f *Frame) Name(id world.ID) string { return f.names[id] }
+
+// Frame returns what is to be drawn now. The times of its calls must not fall.
+func (c *Core) Frame(now time.Time) *Frame {
+	c.HandleTimeout(now)
+	f := &c.frame
+	if c.shown.World() != f.world { // another world
+		*f = Frame{world: c.shown.World(), names: map[world.ID]string{}}
+		c.mine.drawn = c.mine.drawn[:0]
+	}
+	tick, ok := c.clock.At(now)
+	if ok {
+		f.Tick = max(f.Tick, tick)
+		c.measure(now, f.Tick)
+	}
+	for _, wire := range c.erase {
+		c.shown.Drop(wire)
+	}
+	c.erase = c.erase[:0]
+	for i := 0; i < len(c.list); i++ {
+		if t := c.list[i]; t.ghost {
+			c.hide(t)
+		} else if ok && !c.draw(t, f.Tick) {
+			c.lose(t)
+			i--
+		}
+	}
+	f.OwnTick = 0
+	c.drawOwn(now, f)
+	f.own = 0
+	if id := c.shown.ID(c.own); c.own != 0 && f.world.Exists(id) {
+		f.own = id
+	}
+	c.shown.Own(c.own)
+	c.drawNames(f)
+	f.world.Reindex()
+	return f
+}
+
+// measure counts frames, and those that come before what they are to show.
+func (c *Core) measure(now time.Time, tick float64) {
+	c.stats.Frames++
+	if tick > float64(c.newest) {
+		c.stats.Unbracketed++
+	}
+}
+
+// hide takes what is a track out of the frame, if it was drawn.
+func (c *Core) hide(t *track) {
+	if t.drawn != 0 {
+		t.drawn = 0
+		if _, isBorn := c.mine.bornAs(t.wire); !isBorn && t.wire != c.own {
+			c.shown.Drop(t.wire)
+		}
+	}
+}
+
+// draw puts an entity into the frame as it was at a tick. It returns false if it is gone for good.
+func (c *Core) draw(t *track, tick float64) bool {
+	at := 0 // the last sample before it
+	for at+1 < len(t.samples) && float64(t.samples[at+1].tick) <= tick {
+		at++
+	}
+	t.forget(at)
+	s := &t.samples[0]
+	switch {
+	case float64(s.tick) > tick: // it is yet to come into sight
+		c.hide(t)
+		return true
+	case s.gone:
+		c.hide(t)
+		return len(t.samples) > 1 || tick < float64(s.tick+heardWindow)
+	}
+	if t.drawn != s.tick+1 {
+		if c.shown.Put(t.wire, t.kind, s.values) {
+			t.drawn, t.moved = s.tick+1, false
+		} else {
+			c.hide(t)
+			return true
+		}
+	}
+	if !t.kind.HasBody {
+		return true
+	}
+	p, between := c.between(t, tick)
+	if between || t.moved {
+		if b := c.shown.World().Body(c.shown.ID(t.wire)); b != nil {
+			b.X, b.Y, b.Angle = p.x, p.y, p.angle
+		}
+		t.moved = between
+	}
+	return true
+}
+
+// between returns where a body is at a tick, and whether that is between two samples.
+func (c *Core) between(t *track, tick float64) (place, bool) {
+	s := &t.samples[0]
+	from := s.at()
+	if len(t.samples) < 2 || t.samples[1].gone {
+		return from, false
+	}
+	next := &t.samples[1]
+	to := next.at()
+	start := s.tick
+	// A body that is told when it changes was as before until the last tick that was heard of. While it moves each tick changes it, so that
+	// a tick without it is one that was lost in part.
+	if s.norm() == 0 || next.tick-s.tick > 3 {
+		start = c.heard.before(next.tick, s.tick)
+	}
+	if tick <= float64(start) || c.jumps(t.kind, s, next, next.tick-start) {
+		return from, false
+	}
+	part := (tick - float64(start)) / float64(next.tick-start)
+	return lerp(from, to, part), true
+}
+
+// jumps reports whether a body is farther away than it can have walked: it has been placed there, as one that lives again is.
+func (c *Core) jumps(k *world.Kind, from, to *sample, ticks uint64) bool {
+	fast := max(from.norm(), to.norm(), k.MaxSpeed)
+	a, b := from.at(), to.at()
+	return math.Hypot(a.x-b.x, a.y-b.y) > 2*fast*float64(ticks)+1
+}
+
+// lerp returns the place between two. An angle goes the shorter way.
+func lerp(a, b place, part float64) place {
+	turn := math.Remainder(float64(b.angle-a.angle), 2*math.Pi)
+	return place{a.x + (b.x-a.x)*part, a.y + (b.y-a.y)*part, a.angle + float32(turn*part)}
+}
+
+// drawNames brings the names of the frame up to date.
+func (c *Core) drawNames(f *Frame) {
+	if !c.renamed {
+		return
+	}
+	c.renamed = false
+	clear(f.names)
+	for wire, name := range c.names {
+		f.names[c.shown.ID(wire)] = name
+	}
+}

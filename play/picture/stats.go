@@ -1,0 +1,28 @@
+package picture
+
+import "time"
+
+// Stats are what a client has measured. Counters begin with New.
+type Stats struct {
+	Frames      uint64 // that were drawn while ticks were told
+	Unbracketed uint64 // of these: others were drawn later than what had come
+
+	Delay  time.Duration // by how much others are drawn behind the newest that has come
+	Lead   time.Duration // by how much the own entity is drawn ahead of the newest that has come; 0 if it is not predicted
+	Margin int           // by how many ticks the newest input came before it was needed
+
+	Inputs  uint64 // that were sent, each counted once
+	Sent    uint64 // messages with them
+	Fates   uint64 // ticks whose truth has come
+	Rerun   uint64 // ticks that were run again for it
+	Wrong   uint64 // truths that differed from what was predicted by over a hundredth of a cell
+	Large   uint64 // by over half a cell
+	Snapped uint64 // by so much that the body jumped
+	Error   float64 // the sum of these differences, in cells
+
+	Adopted uint64 // entities of own actions that the server told of
+	Undone  uint64 // those that it did not tell of
+
+	EntitiesLost uint64 // entities that were not drawn, as there are too many
+	EventsLost   uint64 // events that nobody asked for in time
+}
