@@ -59,7 +59,6 @@ type Core struct {
 	err       error // the server's game is another
 
 	own    uint16 // the number of the own entity; 0 if it is not known
-	known  world.World
 	clock  Clock
 	lead   Lead
 	newest uint64 // tick that was heard of
@@ -72,7 +71,8 @@ type Core struct {
 	spare  []*track
 	erase  []uint16 // drawn entities that were lost
 
-	names  map[uint16]string
+	names   map[uint16]string
+	renamed bool
 	events []Event
 	stats  Stats
 
@@ -80,6 +80,8 @@ type Core struct {
 	mine    prediction
 	inputs  inputs
 	pending truth
+	scratch []world.Value
+	fed     []uint64 // the numbers of the actions that were fed to the tick, 0 for steers
 
 	shown *world.Guess // what the frame shows
 	frame Frame

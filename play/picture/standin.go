@@ -54,3 +54,17 @@ type Blend struct {
 	dx, dy, da float64
 	at         time.Time
 }
+
+func (b *Blend) Add(now time.Time, dx, dy, da float64) bool {
+	x, y, a := b.At(now)
+	*b = Blend{x + dx, y + dy, a + da, now}
+	return true
+}
+
+func (b *Blend) At(now time.Time) (dx, dy, da float64) {
+	left := 1 - float64(now.Sub(b.at))/float64(100*time.Millisecond)
+	if left <= 0 || b.at.IsZero() {
+		return 0, 0, 0
+	}
+	return b.dx * left, b.dy * left, b.da * left
+}
