@@ -97,7 +97,7 @@ func (c *Core) match(b *born, tick uint64) {
 	least := math.Inf(1)
 	for _, t := range c.list {
 		s := t.newest(tick)
-		if t.ghost || t.kind != b.kind || t.first < b.tick || s == nil || s.gone {
+		if t.ghost || t.wire == c.own || t.kind != b.kind || t.first < b.tick || s == nil || s.gone {
 			continue
 		}
 		if far := c.distance(b, s); far < least {

@@ -56,25 +56,30 @@ type Core struct {
 
 	voice     voice
 	connected bool
-	err       error // the server's game is another
+	epoch     uint32 // which connection it is
+	err       error  // the server's game is another
 
-	own    uint16 // the number of the own entity; 0 if it is not known
-	clock  Clock
-	lead   Lead
-	newest uint64 // tick that was heard of
-	begun  bool   // some tick was
-	ahead  bool   // fates are told, so that the client knows its lead
-	heard  heardTicks
+	own      uint16 // the number of the own entity; 0 if it is not known
+	ownEpoch uint32 // the connection that told it
+	clock    Clock
+	lead     Lead
+	newest   uint64 // tick that was heard of
+	swept    uint32 // the connection for which sweep is done
+	since    uint64 // and the one before this connection
+	begun    bool   // some tick was
+	ahead    bool   // fates are told, so that the client knows its lead
+	heard    heardTicks
 
 	tracks map[uint16]*track
 	list   []*track
 	spare  []*track
 	erase  []uint16 // drawn entities that were lost
 
-	names   map[uint16]string
+	roster  map[string]uint16 // the players of the room, and their entities
+	names   map[uint16]string // and the other way round
 	renamed bool
-	events []Event
-	stats  Stats
+	events  []Event
+	stats   Stats
 
 	guess   *world.Guess // runs ahead
 	mine    prediction
@@ -83,9 +88,10 @@ type Core struct {
 	scratch []world.Value
 	fed     []uint64 // the numbers of the actions that were fed to the tick, 0 for steers
 
-	shown *world.Guess // what the frame shows
-	frame Frame
-	next  time.Time
+	shown  *world.Guess // what the frame shows
+	chunks []chunk      // that it does not know
+	frame  Frame
+	next   time.Time
 }
 
 // New makes a client of a game. It returns an error if the game is invalid.
@@ -97,7 +103,7 @@ func New(g world.Game, c Config) (*Core, error) {
 	if c.TickRate == 0 {
 		c.TickRate = 20
 	}
-	x := &Core{cfg: c, game: g, tracks: map[uint16]*track{}, names: map[uint16]string{}, config: world.Config{TickRate: c.TickRate}}
+	x := &Core{cfg: c, game: g, tracks: map[uint16]*track{}, names: map[uint16]string{}, roster: map[string]uint16{}, config: world.Config{TickRate: c.TickRate}}
 	if err := x.reset(); err != nil {
 		return nil, err
 	}
@@ -119,13 +125,31 @@ func (c *Core) reset() (err error) {
 	c.period = time.Second / time.Duration(rate)
 	c.clock, c.lead = NewClock(rate), NewLead(rate)
 	c.newest, c.begun, c.ahead, c.heard = 0, false, false, heardTicks{}
-	clear(c.tracks)
-	c.list, c.erase, c.own = c.list[:0], c.erase[:0], 0
-	clear(c.names)
 	c.mine = prediction{failed: c.mine.failed}
 	c.inputs.forget()
 	c.pending = truth{}
+	c.keepNew()
+	c.guess.Own(c.own)
 	return nil
+}
+
+// keepNew keeps what the present connection has told before it told of its world: messages of some dialects overtake each other.
+func (c *Core) keepNew() {
+	for i := 0; i < len(c.list); i++ {
+		t := c.list[i]
+		t.drawn, t.ghost = 0, false
+		if t.epoch != c.epoch || t.last().gone {
+			c.lose(t)
+			i--
+			continue
+		}
+		t.forget(len(t.samples) - 1)
+		t.samples[0].tick, t.first = 0, 0
+	}
+	c.erase = c.erase[:0]
+	if c.ownEpoch != c.epoch {
+		c.own = 0
+	}
 }
 
 // Schema returns the game's schema.
@@ -138,7 +162,10 @@ func (c *Core) Err() error { return c.err }
 // server tells it anew. Numbers and ticks of inputs go on.
 func (c *Core) Connected(now time.Time) {
 	c.connected = true
-	c.names = map[uint16]string{}
+	c.epoch++
+	c.since = c.newest
+	clear(c.names)
+	clear(c.roster)
 	c.inputs.restart()
 	c.ahead = false
 	c.next = now
@@ -166,13 +193,11 @@ func (c *Core) entered(now time.Time, m message.World, ok bool) {
 	}
 	same := told.Seed == c.config.Seed && told.TickRate == c.config.TickRate && told.Mode == c.config.Mode
 	if !same || c.begun && tick+1 < c.newest { // "ticks never run backwards within a room"
-		own, tracks := c.own, c.list
 		c.config = told
 		if err := c.reset(); err != nil {
 			c.err = err
 			return
 		}
-		c.adopt(own, tracks)
 	}
 	if !c.begun {
 		c.newest = tick
@@ -180,30 +205,29 @@ func (c *Core) entered(now time.Time, m message.World, ok bool) {
 	c.next = now
 }
 
-// adopt keeps what the new connection has told before it told of its world: messages of some dialects overtake each other.
-func (c *Core) adopt(own uint16, tracks []*track) {
-	for _, t := range tracks {
-		if len(t.samples) > 0 && !t.last().gone && !c.begun {
-			t.drawn = 0
-		}
-	}
-	c.you(own)
-}
-
 // you says which entity is the player's own.
 func (c *Core) you(wire uint16) {
+	c.ownEpoch = c.epoch
 	if wire > world.MaxEntity || wire == c.own {
 		return
 	}
-	if t := c.tracks[c.own]; t != nil {
-		t.ghost = false
-	}
 	c.own = wire
 	c.guess.Own(wire)
-	if t := c.tracks[wire]; t != nil {
-		t.ghost = c.predicts()
-	}
 	c.mine.ready = false
+}
+
+// sweep lets go of what the connection before has told, and this one has not: it is not in sight any more.
+func (c *Core) sweep() {
+	if c.newest < c.since+uint64(2*time.Second/c.period) || c.swept == c.epoch {
+		return
+	}
+	c.swept = c.epoch
+	for i := 0; i < len(c.list); i++ {
+		if t := c.list[i]; t.epoch != c.epoch {
+			c.lose(t)
+			i--
+		}
+	}
 }
 
 // tickOf unwraps a tick of the wire.
@@ -215,6 +239,7 @@ func (c *Core) hears(now time.Time, tick uint64) {
 	c.heard.add(tick)
 	if !c.begun || tick > c.newest {
 		c.newest, c.begun = tick, true
+		c.sweep()
 	}
 }
 
@@ -267,3 +292,27 @@ func (h *heardTicks) before(tick, least uint64) uint64 {
 
 // finite reports whether a float is neither NaN nor infinite.
 func finite(f float32) bool { return !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0) }
+
+// chunk takes terrain, if it could be read.
+func (c *Core) chunk(m message.Chunk, ok bool) {
+	if !ok {
+		return
+	}
+	cells := new(world.Cells)
+	m.FillIn(cells)
+	c.land(m.Place, cells)
+}
+
+// land takes terrain that the server tells. The frame has it with its next drawing.
+func (c *Core) land(at world.ChunkPlace, cells *world.Cells) {
+	c.guess.SetChunk(at, cells)
+	if len(c.chunks) < maxChunks {
+		c.chunks = append(c.chunks, chunk{at, cells})
+	}
+}
+
+// chunk is terrain that is yet to be drawn.
+type chunk struct {
+	at    world.ChunkPlace
+	cells *world.Cells
+}

@@ -1,6 +1,9 @@
 package picture
 
-import "parley/world"
+import (
+	"parley/play/message"
+	"parley/world"
+)
 
 // EventKind is the kind of an Event.
 type EventKind uint8
@@ -89,17 +92,43 @@ func (c *Core) acted(wire uint16, tick uint64, a *world.Action, params []world.V
 	c.note(Event{Kind: Acted, Entity: c.id(wire), Own: own, Tick: tick, Action: a, Params: list, Name: c.names[wire]})
 }
 
-// member notes what was told of a player.
-func (c *Core) member(kind EventKind, wire uint16, name string) {
-	name = cut(name, maxName)
-	switch {
-	case wire == 0:
-	case kind == Left:
-		delete(c.names, wire)
-	case c.names[wire] != "" || len(c.names) < maxNames:
-		c.names[wire] = name
+// member notes what was told of a player. The name says which player it is; its entity may come later.
+func (c *Core) member(m message.Member) {
+	name := cut(m.Name, maxName)
+	was, known := c.roster[name]
+	if m.What == message.MemberLeft && !known || !known && len(c.roster) >= maxNames {
+		return
 	}
-	c.note(Event{Kind: kind, Name: name, Entity: c.id(wire), Own: wire != 0 && wire == c.own})
+	if known && c.names[was] == name {
+		delete(c.names, was)
+	}
+	delete(c.roster, name)
+	if m.What != message.MemberLeft {
+		c.roster[name] = m.Entity
+		if m.Entity != 0 {
+			c.names[m.Entity] = name
+		}
+	}
+	c.renamed = true
+	if kind := memberEvents[m.What]; kind != Here || !known {
+		c.note(Event{Kind: kind, Name: name, Entity: c.id(m.Entity), Own: m.Entity != 0 && m.Entity == c.own})
+	}
+}
+
+var memberEvents = [...]EventKind{
+	message.MemberHere: Here, message.MemberJoined: Joined, message.MemberLeft: Left, message.MemberAway: Away, message.MemberBack: Back,
+}
+
+// members reads those of a message, one behind the other.
+func (c *Core) members(b []byte, o world.Order) {
+	for len(b) > 0 {
+		m, rest, ok := message.ParseMember(b, o)
+		if !ok {
+			return
+		}
+		c.member(m)
+		b = rest
+	}
 }
 
 // cut returns a text of at most n bytes.

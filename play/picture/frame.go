@@ -37,19 +37,20 @@ func (c *Core) Frame(now time.Time) *Frame {
 		*f = Frame{world: c.shown.World(), names: map[world.ID]string{}}
 		c.mine.drawn = c.mine.drawn[:0]
 	}
-	tick, ok := c.clock.At(now)
-	if ok {
-		f.Tick = max(f.Tick, tick)
-		c.measure(now, f.Tick)
+	tick := c.others(now)
+	c.clearOwn(f)
+	for _, m := range c.chunks {
+		c.shown.SetChunk(m.at, m.cells)
 	}
+	c.chunks = c.chunks[:0]
 	for _, wire := range c.erase {
 		c.shown.Drop(wire)
 	}
 	c.erase = c.erase[:0]
 	for i := 0; i < len(c.list); i++ {
-		if t := c.list[i]; t.ghost {
+		if t := c.list[i]; t.ghost || t.wire == c.own && c.mine.ready {
 			c.hide(t)
-		} else if ok && !c.draw(t, f.Tick) {
+		} else if !c.draw(t, tick) {
 			c.lose(t)
 			i--
 		}
@@ -66,12 +67,20 @@ func (c *Core) Frame(now time.Time) *Frame {
 	return f
 }
 
-// measure counts frames, and those that come before what they are to show.
-func (c *Core) measure(now time.Time, tick float64) {
-	c.stats.Frames++
-	if tick > float64(c.newest) {
-		c.stats.Unbracketed++
+// others returns the tick at which others are drawn. Before ticks are told, it is the newest that has come.
+func (c *Core) others(now time.Time) float64 {
+	tick, ok := c.clock.At(now)
+	if !ok {
+		return float64(c.newest)
 	}
+	c.frame.Tick = max(c.frame.Tick, tick)
+	if c.connected {
+		c.stats.Frames++
+		if c.frame.Tick > float64(c.newest) {
+			c.stats.Unbracketed++
+		}
+	}
+	return c.frame.Tick
 }
 
 // hide takes what is a track out of the frame, if it was drawn.

@@ -33,6 +33,9 @@ const (
 	// maxPackets bounds the packets of values of replica that wait for the message that says which tick they are of.
 	maxPackets = 64
 
+	// maxChunks bounds the chunks of terrain that wait for the next frame, at 64 KiB each. Further ones are not drawn.
+	maxChunks = 64
+
 	// maxRun bounds the ticks that are run at once, so that a server cannot make a client compute for long: a client whose own tick
 	// jumps further goes on from the newest that it was told.
 	maxRun = 64

@@ -367,8 +367,8 @@ func (m *prediction) haunts(id world.ID) bool {
 	return false
 }
 
-// drawOwn puts ghosts into the frame.
-func (c *Core) drawOwn(now time.Time, f *Frame) {
+// clearOwn takes out of the frame what is no ghost any more.
+func (c *Core) clearOwn(f *Frame) {
 	m := &c.mine
 	for _, id := range m.drawn {
 		if !m.ready || !m.haunts(id) {
@@ -376,6 +376,11 @@ func (c *Core) drawOwn(now time.Time, f *Frame) {
 		}
 	}
 	m.drawn = m.drawn[:0]
+}
+
+// drawOwn puts ghosts into the frame.
+func (c *Core) drawOwn(now time.Time, f *Frame) {
+	m := &c.mine
 	if !m.ready {
 		return
 	}

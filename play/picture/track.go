@@ -25,7 +25,8 @@ type track struct {
 	index   int      // in Core.list
 	first   uint64   // the tick at which it came into sight
 	samples []sample // the oldest first, of at most one a tick
-	ghost   bool     // it is drawn by what the client itself computes: the own entity, and what own actions have created
+	epoch   uint32   // the connection that told of it
+	ghost   bool     // an own action has created it: see born
 
 	drawn uint64 // the tick of the sample that is in the frame's world, plus one; 0 if the entity is not there
 	moved bool   // its body is not where the sample has it
@@ -103,6 +104,7 @@ func (c *Core) put(tick uint64, wire uint16, k *world.Kind, values []world.Value
 			return
 		}
 	}
+	t.epoch = c.epoch
 	if len(t.samples) == 0 || t.last().gone && t.last().tick < tick {
 		t.first = tick
 	}
@@ -128,7 +130,6 @@ func (c *Core) newTrack(wire uint16, k *world.Kind, tick uint64) *track {
 	*t = track{wire: wire, kind: k, index: len(c.list), first: tick, samples: t.samples[:0]}
 	c.list = append(c.list, t)
 	c.tracks[wire] = t
-	t.ghost = wire == c.own && c.predicts()
 	return t
 }
 
