@@ -19,6 +19,10 @@ const (
 
 	ticksASecond = 20
 
+	// shieldTicks is for how long balls do not harm a player who begins a life, unless that player throws one. Lives begin in
+	// sight of others: without it, a player could wait for newcomers and kill each before its screen has shown a thing.
+	shieldTicks = 40
+
 	// cooldownGrace is how many ticks too soon a throw may be. Clients count their own cooldown, by a clock
 	// that is not quite ours: "what the client's own cooldown permits is not denied". What is thrown too soon
 	// is added to the next cooldown, so nobody throws more often for it.
@@ -31,6 +35,8 @@ type Rules struct {
 	BallSpeed    float32
 	BallLifespan uint16
 	BallCooldown uint16
+
+	shield uint16
 }
 
 // RulesAt returns the rules for another tick rate, with the same speeds in cells a second, and the same
@@ -39,10 +45,11 @@ func RulesAt(rate int) Rules {
 	return Rules{
 		PlayerSpeed: float32(float64(PlayerSpeed*ticksASecond) / float64(rate)), BallSpeed: float32(float64(BallSpeed*ticksASecond) / float64(rate)),
 		BallLifespan: uint16(BallLifespan * rate / ticksASecond), BallCooldown: uint16(BallCooldown * rate / ticksASecond),
+		shield: uint16(shieldTicks * rate / ticksASecond),
 	}
 }
 
-// Duel is the mode of a room that ends when a player's health does. Its players begin in sight of each other.
+// Duel is the mode of a room that ends when a player's health does.
 const Duel = "duel"
 
 // The sprites. A sprite gives its entity an outline.
@@ -56,6 +63,8 @@ type Player struct {
 	world.Body  `parley:"kind=1,speed=2"`
 	Health      uint16 `parley:"attr=1"`
 	CooldownOne uint16 `parley:"attr=30000,countdown"` // ticks until it may throw again
+
+	shield uint16 // ticks until balls harm it
 }
 
 // A Ball flies until it hits something or its time is up.
@@ -102,7 +111,7 @@ func (r *Rules) step(w *world.World, inputs []world.Input) {
 		in := &inputs[i]
 		switch in.Kind {
 		case world.Join:
-			join(w, in)
+			r.join(w, in)
 		case world.Steer:
 			w.Steer(in)
 		case world.Act:
@@ -116,6 +125,9 @@ func (r *Rules) step(w *world.World, inputs []world.Input) {
 		if p.CooldownOne > 0 {
 			p.CooldownOne--
 		}
+		if p.shield > 0 {
+			p.shield--
+		}
 	}
 	for id, b := range world.All[Ball](w) {
 		stopped := w.Move(&b.Body)
@@ -125,18 +137,16 @@ func (r *Rules) step(w *world.World, inputs []world.Input) {
 	}
 	w.Reindex()
 	for id, b := range world.All[Ball](w) {
-		hit(w, id, b)
+		r.hit(w, id, b)
 	}
 }
 
-func join(w *world.World, in *world.Input) {
-	x, y := room(w)
-	if w.Mode() == Duel {
-		x, y = opposite(w, x, y)
-	}
+func (r *Rules) join(w *world.World, in *world.Input) {
+	x, y := birthplace(w, 0, 0)
 	id := world.SpawnFor(w, in, Player{
 		Body:   world.Body{X: x, Y: y, Sprite: SpritePlayer},
 		Health: MaxHealth,
+		shield: r.shield,
 	})
 	w.Own(in.Player, id)
 }
@@ -157,17 +167,21 @@ func (r *Rules) throw(w *world.World, in *world.Input, t Throw) {
 		return
 	}
 	p.CooldownOne += r.BallCooldown
+	p.shield = 0
 	world.Done(w, in, t)
 }
 
 // hit harms the first player, other than the sender, whom a ball touches.
-func hit(w *world.World, id world.ID, b *Ball) {
+func (r *Rules) hit(w *world.World, id world.ID, b *Ball) {
 	for target := range w.Touching(&b.Body) {
 		p := world.Get[Player](w, target)
 		if p == nil || target == b.Sender {
 			continue
 		}
 		w.Despawn(id)
+		if p.shield > 0 {
+			return
+		}
 		if p.Health > BallHarm {
 			p.Health -= BallHarm
 			return
@@ -177,9 +191,9 @@ func hit(w *world.World, id world.ID, b *Ball) {
 			w.End(winner.Name + " wins")
 		}
 		// Back to life somewhere else: the same entity, with the same number.
-		x, y := room(w)
+		x, y := birthplace(w, target, b.Sender)
 		w.Place(target, x, y)
-		p.Health = MaxHealth
+		p.Health, p.shield = MaxHealth, r.shield
 		return
 	}
 }

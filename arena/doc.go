@@ -9,7 +9,8 @@
 // # Files
 //
 //	arena.go    the kinds, the action, and Step: the rules of a tick
-//	terrain.go  the walls, and the free places among them
+//	birth.go    where lives begin: in sight of another player
+//	terrain.go  the walls
 //
 // # What it does not do
 //

@@ -42,35 +42,3 @@ func inBlock(seed uint64, x, y int) bool {
 	chance ^= chance >> 29
 	return chance*0xbf58476d1ce4e5b9>>62 == 0
 }
-
-// room finds a place where a player can stand.
-func room(w *world.World) (x, y float64) {
-	const low, side = firstChunk * world.ChunkSide, (lastChunk - firstChunk + 1) * world.ChunkSide
-	hitbox := w.Hitbox(&world.Body{Sprite: SpritePlayer})
-	for {
-		x = low + float64(w.Random().IntN(side)) + 0.5
-		y = low + float64(w.Random().IntN(side)) + 0.5
-		if w.Free(x, y, hitbox) {
-			return x, y
-		}
-	}
-}
-
-// opposite finds a place near the first player, and leaves (x, y) if there is none.
-func opposite(w *world.World, x, y float64) (float64, float64) {
-	const near, tries = squareSide, 64
-	for _, p := range world.All[Player](w) {
-		hitbox := w.Hitbox(&p.Body)
-		for range tries {
-			dx, dy := w.Random().IntN(2*near+1)-near, w.Random().IntN(2*near+1)-near
-			if max(dx, -dx, dy, -dy) <= near/2 {
-				continue
-			}
-			if x, y := p.X+float64(dx), p.Y+float64(dy); w.Free(x, y, hitbox) {
-				return x, y
-			}
-		}
-		break
-	}
-	return x, y
-}
