@@ -29,11 +29,11 @@ func TestLivesBeginInSightOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := sim.World()
-		for n := range 40 {
+		for n := range 40 { // of the spawn points a fifth
 			p, _ := sim.Join("x")
 			sim.Advance()
 			id, own := world.Avatar[Player](w, p)
-			if !free(w, own.X, own.Y) {
+			if !w.Free(own.X, own.Y, w.Hitbox(&own.Body)) {
 				t.Errorf("seed=%d: player %d begins in a wall at (%v, %v)", seed, n, own.X, own.Y)
 			}
 			if seen, nearest := seesAnother(w, id); n > 0 && !seen || nearest < apart {
