@@ -1,0 +1,183 @@
+package picture
+
+import (
+	"math"
+	"time"
+)
+
+// sentTicks is how many ticks a Lead remembers when the input for them was sent.
+const sentTicks = 256
+
+// A Lead is the own tick of a client that predicts: ahead of the server by as little as gets its inputs there a tick before they are needed.
+// It learns that from the margins in fates. It runs a little faster or slower, and never backwards. It jumps before the first
+// margins are known, and when it is seconds off.
+//
+// A margin is a whole number of ticks, and that of the newest input that had arrived. An input that fate T is the first to know of came to
+// the server between the ticks T-1 and T. As inputs are sent at any moment of a tick, many of them say more than that.
+type Lead struct {
+	period float64
+	rate   int
+
+	begun bool
+	epoch time.Time
+	first uint64 // as in Clock
+
+	heard   float64 // the newest tick
+	heardAt float64
+	late    spread // as in Clock
+
+	sent [sentTicks]sentTick
+	trip spread  // how far the server was when inputs came, less the time at which they were sent, in ticks
+	base float64 // of the own tick, less the time in ticks: where it should be
+	wish float64 // a guess of the trip, in seconds
+
+	at     float64
+	own    float64
+	locked bool
+}
+
+type sentTick struct {
+	tick, number uint64
+	at           float64 // in ticks
+	is           bool
+}
+
+// NewLead returns the lead over a world with so many ticks a second.
+func NewLead(rate int) Lead {
+	rate = max(1, rate)
+	period := 1 / float64(rate)
+	return Lead{rate: rate, period: period, wish: .1, late: newSpread(period), trip: newSpread(period)}
+}
+
+// Reset forgets all: the ticks that come next are those of another world.
+func (l *Lead) Reset() { *l = NewLead(l.rate) }
+
+// Trip sets the round trip that is assumed while no margin is known. It is 100 ms without that.
+func (l *Lead) Trip(d time.Duration) { l.wish = max(0, min(d.Seconds(), gap)) }
+
+// Known reports whether margins have come.
+func (l *Lead) Known() bool { return l.trip.n > 0 }
+
+// Heard says that a tick has arrived.
+func (l *Lead) Heard(now time.Time, tick uint64) {
+	if !l.begun {
+		l.begun, l.epoch, l.first = true, now, tick
+		l.late.add(0, 0)
+		l.aim()
+		l.own = l.base
+		return
+	}
+	l.advance(now)
+	n := float64(int64(tick - l.first))
+	if n <= l.heard {
+		return
+	}
+	l.heard, l.heardAt = n, l.at
+	if l.late.add(l.at, l.at-float64(n*l.period)) && !l.Known() {
+		l.aim()
+	}
+}
+
+// Sent says that an input with a number was sent for the first time, and for which tick.
+func (l *Lead) Sent(now time.Time, tick, number uint64) {
+	if l.begun {
+		l.sent[tick%sentTicks] = sentTick{tick, number, now.Sub(l.epoch).Seconds() / l.period, true}
+	}
+}
+
+// Again says that the input for a tick is sent again, as it may be lost: which of the two comes is not known then, and its margin says
+// nothing.
+func (l *Lead) Again(tick uint64) {
+	if s := &l.sent[tick%sentTicks]; s.tick == tick {
+		s.is = false
+	}
+}
+
+// Margin takes what the fate of a tick says: the number of the newest input that was done by then, and the margin of the newest that had
+// come.
+func (l *Lead) Margin(now time.Time, tick, done uint64, margin int) {
+	if !l.begun {
+		return
+	}
+	l.advance(now)
+	s := &l.sent[(tick+uint64(margin))%sentTicks]
+	if !s.is || s.tick != tick+uint64(margin) || margin <= 0 && s.number > done {
+		return // of an input that an earlier fate knew of
+	}
+	l.trip.add(l.at, float64(int64(tick-l.first))-1-s.at)
+	l.aim()
+}
+
+// aim finds where the own tick should be.
+func (l *Lead) aim() {
+	if !l.Known() {
+		l.base = l.wish/l.period + 1.5 - quantile(l.late.sort(), .1)/l.period
+		return
+	}
+	list := l.trip.sort()
+	middle, low := quantile(list, .5), quantile(list, .1)
+	most := middle + max(1, 3*(middle-low)) // what is later is no jitter
+
+	if l.trip.n >= 8 {
+		first, second := l.trip.greatest(8)
+		switch {
+		case second > most && l.isShifted(most):
+			l.trip.keep(4)
+			list, most = l.trip.sort(), first
+		case first < middle-1:
+			l.trip.keep(8)
+			list, most = l.trip.sort(), first
+		}
+	}
+	n := len(list)
+	for n > 1 && list[n-1] > most {
+		n--
+	}
+	l.base = 1 + quantile(list[:n], .994) + few(n)
+}
+
+// isShifted reports whether most of the newest inputs took longer than that.
+func (l *Lead) isShifted(most float64) bool {
+	above := 0
+	for i := range 4 {
+		if l.trip.recent(i).value > most {
+			above++
+		}
+	}
+	return above >= 3
+}
+
+// few is how much greater than the greatest of so many the greatest of many is, or so.
+func few(n int) float64 { return min(.5, .6/math.Sqrt(float64(n))) - .02 }
+
+// At returns the own tick, with its part.
+func (l *Lead) At(now time.Time) float64 {
+	if !l.begun {
+		return 0
+	}
+	l.advance(now)
+	return float64(l.first) + l.own
+}
+
+// advance brings the own tick to a time.
+func (l *Lead) advance(now time.Time) {
+	to := now.Sub(l.epoch).Seconds()
+	if to <= l.at {
+		return
+	}
+	ticks := (to - l.at) / l.period
+	l.at = to
+	if to-l.heardAt > max(gap, leastGap*l.period) {
+		return // the server may have stopped, or the way to it
+	}
+	behind := to/l.period + l.base - l.own - ticks
+	switch {
+	case !l.locked && behind > 0, behind*l.period > gap:
+		l.own += ticks + behind
+		l.locked = l.locked || l.trip.n >= 4
+		return
+	case !l.locked && behind > -.5:
+		l.locked = l.trip.n >= 4
+	}
+	l.own += ticks + max(-math.Abs(behind), min(ticks*hurry(behind, .04), math.Abs(behind)))
+}
