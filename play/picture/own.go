@@ -56,7 +56,7 @@ func (c *Core) fate(now time.Time, f message.Fate, follow bool) {
 	number := unwrapNumber(c.inputs.number, f.Number)
 	if newer {
 		c.stats.Margin = int(f.Margin)
-		c.lead.Margin(now, number, int(f.Margin))
+		c.lead.Margin(now, tick, number, int(f.Margin))
 		c.settle(now, true)
 		c.pending = truth{tick: tick, number: number, since: now, waits: true}
 		if !c.ahead {
