@@ -11,8 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -22,7 +20,6 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"parley/play/player"
-	"parley/protocol/relay"
 )
 
 // standardPorts are where `parley serve` listens unless it is told otherwise.
@@ -40,6 +37,8 @@ type botsFlags struct {
 	plain     bool
 	profile   string
 	ticketKey string
+	tickets   []string // in hex
+	name      string
 	room      string
 	noResume  bool
 	asJSON    bool
@@ -76,13 +75,14 @@ holds their place. If there were any, a second table has:
   refused     bots that were not let back in, which are errors too
   p50, max    how long those that came back had seen nothing new
 
-Bots of realm register accounts called bot-SEED-NUMBER. By default a server
-allows three registrations a minute from an address. For more, start it with
---registrations -1.`,
+Bots of realm register accounts called bot-SEED-NUMBER, or NAME-NUMBER with
+--name. By default a server allows three registrations a minute from an address.
+For more, start it with --registrations -1.`,
 		Example: `  parley bots -n 100
   parley bots --mix replica=40,realm=10 --for 1m
   parley bots --room duel --for 5m
   parley bots --ticket-key-file server.key
+  parley bots --ticket $(parley ticket make --key-file server.key --name ada)
   parley serve --ready-file ready.json & parley bots --ready-file ready.json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -98,7 +98,9 @@ allows three registrations a minute from an address. For more, start it with
 	flags.BoolVar(&f.plain, "realm-plain", false, "realm: connect without TLS")
 	a.profileFlag(cmd, &f.profile, "realm: the --realm-profile of the server, plain or miko")
 	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "the key of the server: bots of replica, relay and duplex show a ticket that is signed with it, and stamp has no bots unless --mix names it")
+	flags.StringSliceVar(&f.tickets, "ticket", nil, "replica, relay and duplex: a ticket in hex for each bot, as parley ticket make prints it; give the flag once for each, or a list with commas")
 	flags.StringVar(&f.room, "room", "", "the room to enter; without it, the room main")
+	flags.StringVar(&f.name, "name", "", "the name of the bots, before a number; realm: that of their accounts (default bot-SEED)")
 	flags.BoolVar(&f.noResume, "no-resume", false, "bots whose connection is lost do not come back")
 	flags.BoolVar(&f.asJSON, "json", false, "print the results as JSON")
 	return cmd
@@ -114,6 +116,9 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if err := f.checkPass(cmd.Flags().Changed("count")); err != nil {
+		return err
+	}
 	bots, total, err := f.shares(addrs)
 	if err != nil {
 		return err
@@ -122,10 +127,7 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := checkRoom(f.room); err != nil {
-		return err
-	}
-	ticket, err := f.tickets()
+	ticket, err := f.pass(bots)
 	if err != nil {
 		return err
 	}
@@ -142,7 +144,7 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 		Resume: player.Resume{On: !f.noResume, Anew: true},
 	}
 	crowd := player.Crowd{
-		Addrs: addrs, Bots: bots, Seed: f.seed, Ticket: ticket, Joined: bars.joined, Config: config,
+		Addrs: addrs, Bots: bots, Seed: f.seed, Name: f.name, Ticket: ticket, Joined: bars.joined, Config: config,
 	}
 	list := crowd.Run(ctx)
 	cancel()
@@ -201,54 +203,6 @@ func reachable(addr string) string {
 		return net.JoinHostPort("127.0.0.1", port)
 	}
 	return addr
-}
-
-// shares returns how many bots each dialect has, and how many there are in all.
-func (f *botsFlags) shares(addrs map[string]string) (bots map[string]int, total int, err error) {
-	bots = map[string]int{}
-	if f.mix == "" {
-		open := slices.DeleteFunc(slices.Clone(player.Dialects), func(name string) bool {
-			return addrs[name] == "" || name == "stamp" && f.ticketKey != "" // where nobody enters without a ticket it is off
-		})
-		switch {
-		case f.count < 1:
-			return nil, 0, fmt.Errorf("--count must be at least 1, not %d", f.count)
-		case len(open) == 0:
-			return nil, 0, fmt.Errorf("--ready-file: %s names no dialect; is it the file of a server?", f.readyFile)
-		}
-		for i := range f.count {
-			bots[open[i%len(open)]]++
-		}
-		return bots, f.count, nil
-	}
-	for _, part := range strings.Split(f.mix, ",") {
-		name, count, _ := strings.Cut(strings.TrimSpace(part), "=")
-		n, err := strconv.Atoi(count)
-		switch {
-		case err != nil || n < 0 || !player.IsDialect(name):
-			return nil, 0, fmt.Errorf("--mix %q: write DIALECT=COUNT; the dialects are %s", part, sentenceList(player.Dialects, "and"))
-		case n > 0 && addrs[name] == "":
-			return nil, 0, fmt.Errorf("--mix %q: the dialect is off by %s; leave it out", part, f.readyFile)
-		}
-		bots[name] += n
-		total += n
-	}
-	if total == 0 {
-		return nil, 0, fmt.Errorf("--mix %q asks for no bots; give at least one dialect a count above 0", f.mix)
-	}
-	return bots, total, nil
-}
-
-// tickets returns what makes a ticket for each bot, nil without a key.
-func (f *botsFlags) tickets() (func(name string) ([]byte, error), error) {
-	if f.ticketKey == "" {
-		return nil, nil
-	}
-	key, err := f.app.readTicketKey(f.ticketKey)
-	if err != nil {
-		return nil, fmt.Errorf("--ticket-key-file: %v", err) // a mistake on the command line, as in serve
-	}
-	return func(name string) ([]byte, error) { return relay.NewTicket(key, f.room, name, f.runFor+time.Minute) }, nil
 }
 
 func (f *botsFlags) print(w io.Writer, list []player.Result) error {

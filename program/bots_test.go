@@ -1,15 +1,20 @@
 package program
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	front "parley"
 	"parley/play/player"
+	"parley/protocol/relay"
 )
 
 // botsInTime runs bots, for longer where a busy machine gave them too little time to get in.
@@ -130,6 +135,12 @@ func TestWhatBotsRefuse(t *testing.T) {
 		{"bots --ready-file " + bad, "was not written by parley serve"},
 		{"bots now", "takes no arguments"},
 		{"bots --room A", `--room "A" is no name of a room`},
+		{"bots --ticket xyz", "--ticket is not hex; give it as \"parley ticket make\" prints it"},
+		{"bots --ticket 54 --name ada", "leave out --room and --name"},
+		{"bots --ticket 54 --room duel", "leave out --room and --name"},
+		{"bots --ticket 54 --ticket-key-file x", "leave out --ticket, or the key"},
+		{"bots --ticket 54,55 -n 3", "--ticket has 2 of the tickets that 3 bots of replica, relay and duplex need"},
+		{"bots --ticket 54 --mix realm=1", "--ticket has 1 of the tickets that 0 bots"},
 	} {
 		got := parley("", tt.line)
 		if got.status != exitUsage || !strings.Contains(got.err, tt.want) {
@@ -158,5 +169,73 @@ func TestSharesOfBots(t *testing.T) {
 		if got := reachable(addr); got != want {
 			t.Errorf("%s is reached at %s, want %s", addr, got, want)
 		}
+	}
+}
+
+// names runs bots, again where a busy machine gave them too little time to get in, and returns whom the server has seen.
+func (w *watched) names(t *testing.T, args func() string) []string {
+	t.Helper()
+	seen, done := map[string]bool{}, make(chan result, 1)
+	go func() {
+		var got result
+		for long := 2; long < 100; long *= 2 {
+			if got = parley("", fmt.Sprintf("bots --for %ds --ready-file %s %s", long, w.ready, args())); !tooBusy(got.err) {
+				break
+			}
+		}
+		done <- got
+	}()
+	for {
+		list, err := w.server.Players()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range list {
+			seen[p.Room+"/"+p.Name] = true
+		}
+		select {
+		case got := <-done:
+			if got.status != exitOK {
+				t.Errorf("%+v", got)
+			}
+			return slices.Sorted(maps.Keys(seen))
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+type watched struct {
+	server *front.Server
+	ready  string
+}
+
+func TestBotsWithNames(t *testing.T) {
+	t.Parallel()
+	s, _, ready := serveArena(t)
+	w := watched{s, ready}
+	got := w.names(t, func() string { return "--mix replica=2,realm=1 --realm-plain --name ada" })
+	if want := []string{"main/ada-0", "main/ada-1"}; !slices.Contains(got, want[0]) || !slices.Contains(got, want[1]) {
+		t.Errorf("there were %q, want %q among them", got, want)
+	}
+}
+
+func TestBotsWithTickets(t *testing.T) {
+	t.Parallel()
+	key := relay.TicketKey("a key of at least sixteen bytes")
+	s, _, ready := serveArena(t, func(c *front.Config) { c.TicketKey, c.DataDir = key, t.TempDir() })
+	w := watched{s, ready}
+	got := w.names(t, func() string { // a ticket is used up by one attempt
+		line := ""
+		for _, name := range []string{"ada", "ben"} {
+			ticket, err := relay.NewTicket(key, "", name, time.Hour)
+			if err != nil {
+				t.Error(err)
+			}
+			line += " --ticket " + hex.EncodeToString(ticket)
+		}
+		return line
+	})
+	if want := []string{"main/ada", "main/ben"}; !slices.Equal(got, want) {
+		t.Errorf("there were %q, want %q", got, want)
 	}
 }

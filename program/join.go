@@ -34,6 +34,7 @@ type joinFlags struct {
 	app            *app
 	name, password string
 	fingerprint    string
+	known          string
 	profile        string
 	plain          bool
 	passwords      passwordFlag
@@ -95,7 +96,8 @@ two terminals meet in a room of their own.`,
 	flags.StringVar(&f.name, "name", "", "the name that you want; realm: that of your account, which is registered if it does not exist (required)")
 	flags.StringVar(&f.room, "room", "", "the room to enter; without it, the room main")
 	flags.BoolVar(&f.noResume, "no-resume", false, "do not come back when the connection is lost")
-	flags.StringVar(&f.fingerprint, "fingerprint", "", "realm: accept only the certificate with this SHA-256, in hex; without it any certificate is accepted")
+	flags.StringVar(&f.fingerprint, "fingerprint", "", "realm: accept only the certificate with this SHA-256, in hex; without it, the certificate that was seen first")
+	flags.StringVar(&f.known, "known-servers", "", "realm: the file of the certificates that were seen first (default "+defaultKnownText+")")
 	flags.BoolVar(&f.plain, "realm-plain", false, "realm: connect without TLS")
 	a.profileFlag(cmd, &f.profile, "realm: the --realm-profile of the server, plain or miko")
 	flags.BoolVar(&f.passwords.stdin, "password-stdin", false, "realm: read the password from the first line of standard input")
@@ -123,7 +125,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if print, err := hex.DecodeString(strings.ReplaceAll(f.fingerprint, ":", "")); f.fingerprint != "" && (err != nil || len(print) != sha256.Size) {
+	if f.fingerprint != "" && !isFingerprint(f.fingerprint) {
 		return fmt.Errorf("--fingerprint %q is not a SHA-256 in hex, which has %d digits; the server logs it when it starts", f.fingerprint, 2*sha256.Size)
 	}
 	ticket, err := f.readTicket(dialect)
@@ -164,7 +166,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	seat := &joinSeat{joining: true, out: cmd.OutOrStdout(), schema: schema, game: f.app.game, placeless: !f.app.hasBodies(), over: make(chan struct{}), news: make(chan struct{}, 1)}
 	dialing, cancel := context.WithTimeout(stopped, joinPatience)
 	seat.player, err = player.Join(dialing, dialect, addr, player.Config{
-		Schema: schema, Name: name, Password: f.password, Fingerprint: f.fingerprint, Plain: f.plain, TickRate: cmp.Or(profile.tickRate, f.tickRate),
+		Schema: schema, Name: name, Password: f.password, Fingerprint: f.fingerprint, Trust: f.trust(cmd.ErrOrStderr()), Plain: f.plain, TickRate: cmp.Or(profile.tickRate, f.tickRate),
 		RealmConfig: profile.fields, FirstType: profile.firstType, Pace: profile.walksByTicks, Land: true, Ticket: ticket, Notice: seat.notice,
 		Room: f.room, Resume: player.Resume{On: !f.noResume},
 	})
@@ -194,6 +196,12 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 		return failure{err}
 	}
 	return nil
+}
+
+// trust returns what looks at a server's certificate.
+func (f *joinFlags) trust(w io.Writer) func(addr, fingerprint string) error {
+	known := knownServers{cmp.Or(f.known, defaultKnown()), func(text string) { fmt.Fprintln(w, text) }}
+	return known.trust
 }
 
 // readTicket reads the ticket of the command line.

@@ -12,3 +12,6 @@ const helpColumns = 80
 
 // defaultTickRate is how many ticks a second a server has unless it is told otherwise.
 const defaultTickRate = 20
+
+// maxKnownBytes bounds the file of known servers: it is read whole before a password is sent. That is for 8,000 servers.
+const maxKnownBytes = 1 << 20

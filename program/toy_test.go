@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +20,9 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	flag.Set("test.parallel", "6") // those that run beside others wait most of the time
-	readyPatience = time.Minute    // a busy machine may be late
+	flag.Set("test.parallel", "6")       // those that run beside others wait most of the time
+	readyPatience = time.Minute          // a busy machine may be late
+	os.Setenv("XDG_CONFIG_HOME", "none") // which is no folder: no test touches the user's own settings
 	goleak.VerifyTestMain(m)
 }
 

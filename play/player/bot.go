@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -119,6 +120,7 @@ func (b *Bot) play(ctx context.Context, schema *world.Schema) {
 	// Not all at once: bots that start together would else act together.
 	timer := time.NewTimer(time.Duration(b.rng.Int64N(int64(time.Second))))
 	defer timer.Stop()
+	walks := slices.ContainsFunc(schema.Kinds, func(k *world.Kind) bool { return k.HasBody })
 	for turn := 0; ; turn++ {
 		select {
 		case <-ctx.Done():
@@ -128,11 +130,11 @@ func (b *Bot) play(ctx context.Context, schema *world.Schema) {
 		timer.Reset(400*time.Millisecond + time.Duration(b.rng.Int64N(int64(200*time.Millisecond))))
 		switch {
 		case b.Dialect == "stamp": // it watches
-		case turn%4 == 3 && len(schema.Actions) > 0:
-			b.act(schema.Actions[b.rng.IntN(len(schema.Actions))])
 		case turn%20 == 10:
 			b.say(ctx)
-		default:
+		case (turn%4 == 3 || !walks) && len(schema.Actions) > 0:
+			b.act(schema.Actions[b.rng.IntN(len(schema.Actions))])
+		case walks:
 			b.steer()
 		}
 	}

@@ -1,11 +1,14 @@
 package player
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
+
+	"parley/play/message"
 )
 
 // Crowd is a group of bots.
@@ -16,6 +19,9 @@ type Crowd struct {
 
 	Config Config
 	Seed   uint64
+
+	// Name begins the name of each bot, and a number ends it. Default: bot- and the seed.
+	Name string
 
 	// Ticket, if set, returns a ticket for the bot with that name. It is called for dialects
 	// that take tickets.
@@ -78,7 +84,10 @@ func (c *Crowd) Run(ctx context.Context) []Result {
 				})
 				defer release()
 				config := c.Config
-				config.Name = fmt.Sprintf("bot-%d-%d", c.Seed%100_000, i) // over dialects without accounts it counts only with a room
+				config.Name = fmt.Sprintf("%s-%d", cmp.Or(c.Name, fmt.Sprintf("bot-%d", c.Seed%100_000)), i) // over dialects without accounts it counts only with a room
+				if c.Name != "" && config.Room == "" && TakesTicket(dialect) {
+					config.Room = message.MainRoom
+				}
 				if config.Password == "" {
 					config.Password = "a bot's own word"
 				}

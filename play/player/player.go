@@ -51,10 +51,12 @@ type Config struct {
 	// Resume says how the player comes back when its connection is lost.
 	Resume Resume
 
-	// Plain turns realm's TLS off. Fingerprint pins its certificate. Without a fingerprint, any certificate is
-	// accepted, as servers sign their own.
+	// Plain turns realm's TLS off. Fingerprint pins its certificate. Without a fingerprint, Trust is asked with the server's address
+	// and the SHA-256 of its certificate, in hex, before anything is sent. Without both any certificate is accepted, as servers sign
+	// their own.
 	Plain       bool
 	Fingerprint string
+	Trust       func(addr, fingerprint string) error
 
 	// FirstType is the number of the kind that is type 0 in realm. RealmConfig lists the fields that the game adds to
 	// realm's config message.

@@ -2,7 +2,9 @@ package player
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -24,7 +26,7 @@ func (l *line) joinRealm(ctx context.Context, addr string, _ []byte) error {
 	game.Config = l.cfg.RealmConfig
 	c, err := realm.Dial(ctx, addr, realm.Config{
 		Config: core.Config{Schema: game, TickRate: l.cfg.TickRate},
-		Plain:  l.cfg.Plain, Fingerprint: l.cfg.Fingerprint, TLS: anyCertificate(l.cfg.Fingerprint),
+		Plain:  l.cfg.Plain, Fingerprint: l.cfg.Fingerprint, TLS: ownCertificate(&l.cfg, addr),
 	})
 	if err != nil {
 		return err
@@ -49,13 +51,23 @@ func (l *line) joinRealm(ctx context.Context, addr string, _ []byte) error {
 	return nil
 }
 
-// anyCertificate takes a certificate that nobody vouches for, as a server's own is; a pinned
+// ownCertificate takes a certificate that nobody vouches for, as a server's own is, if Config.Trust does; a pinned
 // one is looked at by its fingerprint.
-func anyCertificate(fingerprint string) *tls.Config {
-	if fingerprint != "" {
+func ownCertificate(c *Config, addr string) *tls.Config {
+	if c.Fingerprint != "" {
 		return nil
 	}
-	return &tls.Config{InsecureSkipVerify: true}
+	own := &tls.Config{InsecureSkipVerify: true}
+	if c.Trust != nil {
+		own.VerifyConnection = func(state tls.ConnectionState) error {
+			if len(state.PeerCertificates) == 0 {
+				return errors.New("player: realm shows no certificate")
+			}
+			print := sha256.Sum256(state.PeerCertificates[0].Raw)
+			return c.Trust(addr, hex.EncodeToString(print[:]))
+		}
+	}
+	return own
 }
 
 // errTooMany: the server registers nobody now.
