@@ -182,6 +182,7 @@ func (d *Duplex) seat(c *duplex.Conn) *duplexSeat {
 	s, ok := c.Owner.(*duplexSeat)
 	if !ok {
 		s = &duplexSeat{conn: c}
+		s.mustAsk = true
 		s.connect(d, s, c.MainAddr(), d.hub.number(&c.LogNumber))
 		c.Owner = s
 	}
@@ -295,14 +296,16 @@ func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
 	case message.DuplexTerrain:
 		r.ask = askTerrain
 		r.place, ok = message.ParsePlace(ev.Data, message.Big)
+	case message.DuplexConfirm:
+		r.ask, ok = askKnown, true
+	case message.DuplexRoster:
+		r.ask, ok = askMembers, true
 	}
-	if ev.Code == message.DuplexConfirm {
-		s.ask(&request{ask: askKnown}, true)
-		s.conn.Reply(ev.ID, message.DuplexOK, nil)
-		return
-	}
-	if !s.ask(&r, ok) {
+	switch {
+	case !s.ask(&r, ok):
 		s.conn.Reply(ev.ID, message.DuplexRefused, nil)
+	case r.ask == askKnown || r.ask == askMembers: // nothing is decided about it
+		s.conn.Reply(ev.ID, message.DuplexOK, nil)
 	}
 }
 
@@ -467,6 +470,7 @@ func (d *Duplex) tell(r *Room, s *duplexSeat) {
 	for i := range r.said {
 		d.say(s, r.said[i].Name, r.said[i].Text)
 	}
+	d.members(s)
 	for _, res := range s.results {
 		status := uint8(message.DuplexOK)
 		if res.why.Refused() {
@@ -482,6 +486,20 @@ func (d *Duplex) tell(r *Room, s *duplexSeat) {
 			d.inbox.sent(s.conn.Reply(a.tag-1, message.DuplexRefused, nil))
 		} else {
 			d.inbox.sent(s.conn.Reply(a.tag-1, message.DuplexOK, d.buf))
+		}
+	}
+}
+
+// members tells a player who is there, as far as a tick may.
+func (d *Duplex) members(s *duplexSeat) {
+	for left := s.rollBytes(); left > 0 && s.hasNews(); left -= len(d.buf) {
+		d.buf = s.appendMembers(d.buf[:0], message.Big, left, 1)
+		if len(d.buf) == 0 {
+			return
+		}
+		if s.conn.Sync(message.DuplexMember, d.buf) != nil {
+			s.roll.untold() // in the next tick
+			return
 		}
 	}
 }

@@ -50,6 +50,9 @@ func (r *Room) heed(q *request) bool {
 	stats.StampedInput++
 	if s.stamps == nil {
 		s.stamps = new(stamps)
+		if !s.mustAsk {
+			r.listen(s)
+		}
 	}
 	number, fresh := s.stamps.take(q.stamp.Number)
 	if !fresh {

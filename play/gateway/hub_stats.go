@@ -50,6 +50,7 @@ type Stats struct {
 	PushedInput   uint64 // of these, inputs that were done before their tick because too many waited
 	Overtaken     uint64 // of these, steers that came after a later one was done, and were not done
 	DoubtedShown  uint64 // of these, inputs whose shown tick was too old, or had not been sent yet
+	LostMembers   uint64 // players who left, and of whom clients that do not read were not told
 	DelayedChunks uint64 // times that a player waited for terrain because of others
 	RefusedChunks uint64 // chunks asked for by players who already waited for too many
 	Chat          uint64

@@ -20,6 +20,7 @@ const (
 	askSay                     // a line of chat
 	askTerrain                 // a chunk
 	askKnown                   // the client has acknowledged its token
+	askMembers                 // who is there, from now on
 	askCorrect                 // the truth about the player's own entity
 )
 

@@ -110,6 +110,14 @@ const (
 	// arrives may be overtaken by seconds of others. It is 128 bytes a player.
 	stampWindow = 1024
 
+	// maxRoll is how many bytes a tick tells a client of the members of its room, before the last of them: in a room of 4,096 each newcomer has
+	// some 80 KB to read.
+	maxRoll = 512
+
+	// maxDeparted bounds the players who have left a room and are remembered because a client has not read of them yet: a client that
+	// stops reading must not have all remembered who ever left.
+	maxDeparted = 1024
+
 	// maxTapped is how many events wait for a consumer that does not take them, some 6 MB. With more its iteration ends, and it may go on
 	// from where it was: the tick waits for nobody.
 	maxTapped = 1 << 14

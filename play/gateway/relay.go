@@ -243,6 +243,12 @@ func (d *Relay) tell(r *Room, s *relaySeat) {
 	for i := range r.said {
 		d.say(s, r.said[i].Name, r.said[i].Text)
 	}
+	if s.hasNews() {
+		d.buf = s.appendMembers(append(d.buf[:0], message.RelayMembers), message.Big, s.rollBytes(), maxRoll)
+		if len(d.buf) > 1 && s.peer.Send(relay.SemiOrdered, d.buf) != nil {
+			s.roll.untold() // in the next tick
+		}
+	}
 }
 
 // say has a player read a line of chat.

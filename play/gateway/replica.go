@@ -329,6 +329,12 @@ func (x *replicaStage) tell(s *replicaSeat) {
 		d.buf = message.AppendSaid(d.buf[:0], r.said[i].Name, r.said[i].Text)
 		d.inbox.sent(s.conn.Send(replica.Ordered, message.ReplicaChat, d.buf))
 	}
+	if s.hasNews() {
+		d.buf = s.appendMembers(d.buf[:0], message.Little, s.rollBytes(), maxRoll)
+		if len(d.buf) > 0 && s.conn.SendReserved(replica.Ordered, message.ReplicaMembers, d.buf) != nil {
+			s.roll.untold() // in the next tick
+		}
+	}
 	if s.measure(r.sim.Tick(), s); s.budget != pace.Unlimited {
 		s.share(s.waits()) // what a chunk takes is taken from values by the path itself
 	}

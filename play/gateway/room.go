@@ -77,6 +77,7 @@ type Room struct {
 	askers   []*Seat         // who wait for terrain, the next to be served first
 	served   []*Seat         // of them, in this tick
 	land     land
+	members  *members // nil until a client wants to know them
 
 	taps     []*tap // of those who follow what happens
 	injected int    // actions of the world itself that wait

@@ -61,6 +61,8 @@ func (r *Room) handle(q *request) {
 		r.wants(s, q.place, q.tag)
 	case q.ask == askKnown:
 		r.knows(s)
+	case q.ask == askMembers:
+		r.listen(s)
 	case q.ask == askCorrect:
 		s.view.Refused(r.entityOf(s.player), r.tickOf(q))
 	}
@@ -132,6 +134,7 @@ func (r *Room) settle() {
 			p.seat.answer(ev.Tag, world.Accepted)
 		}
 	}
+	r.noteMembers()
 }
 
 // told forgets what all players were told of: the tick is over.

@@ -23,6 +23,7 @@ type Seat struct {
 	spectator bool       // it watches, and is no player
 	name      string     // of the account
 	wants     string     // the room, without a pass; empty for main
+	mustAsk   bool       // its client is told of members only if it asks: one that did not know them could not read on
 	lent      bool       // its number is one that the dialect has reserved
 	account   bool       // its name is that of an account, whose password it knew
 	pass      *Pass      // nil of guests
@@ -52,6 +53,7 @@ type Seat struct {
 	reserved   bool        // and no player has joined with it
 	held       []heldInput // for ticks that the world has yet to come to
 	stamps     *stamps     // nil until an input came with one
+	roll       *roll       // nil until its client wants to know who is there
 	upto       uint64      // its client was told of all ticks before this one
 	results    []result
 	handled    int  // requests of this tick
