@@ -59,6 +59,8 @@ func (c aimRelayClient) turn(now time.Time, a *aimer) {
 		switch b := ev.Package.Payload; b[0] {
 		case message.RelayYou:
 			a.own, _ = message.ParseRelayYou(b[1:])
+		case message.RelayMembers:
+			a.reads(b[1:], message.Big)
 		case message.RelayTick:
 			f, rest, ok := message.ParseFate(b[1:], message.Big)
 			if !ok {
@@ -141,6 +143,8 @@ func (c aimReplicaClient) turn(now time.Time, a *aimer) {
 				panic("a fate that is none")
 			}
 			fates = append(fates, f)
+		case ev.Kind == replica.EventMessage && string(ev.Name) == message.ReplicaMembers:
+			a.reads(ev.Data, message.Little)
 		case ev.Kind == replica.EventMessage && string(ev.Name) == message.ReplicaYou:
 			*c.you, _ = message.ParseLink(ev.Data)
 		}
@@ -208,6 +212,8 @@ func (c aimDuplexClient) turn(now time.Time, a *aimer) {
 				f, own, _ := message.ParseFate(ev.Data, message.Big)
 				a.hears(now, f)
 				a.sees(f.Tick, a.own, c.element(own))
+			case ev.Kind == duplex.EventSync && ev.SID == message.DuplexMember:
+				a.reads(ev.Data, message.Big)
 			case ev.Kind == duplex.EventUpdate && ev.SID > 0 && a.newest > 0:
 				a.sees(a.newest, uint16(ev.SID), c.element(ev.Data))
 			case ev.Kind == duplex.EventSync && ev.SID == c.Player(): // values on main are of no tick

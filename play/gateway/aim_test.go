@@ -128,6 +128,7 @@ type aimer struct {
 	heard  func(b []byte) // each payload, if set
 	window float64        // how many ticks before its own tick it draws others at most; what has not come yet it draws by their speed
 
+	members map[string]message.Member     // by name, if they are kept
 	seen    map[uint32]map[uint16]aimBody // by tick
 	newest  uint32
 	number  uint32
@@ -154,6 +155,21 @@ func (a *aimer) sees(tick uint32, entity uint16, b aimBody) {
 	if was, ok := a.truth[tick][entity]; ok {
 		if a.told++; was != b {
 			a.wrong++
+		}
+	}
+}
+
+// reads takes a message of members.
+func (a *aimer) reads(b []byte, o world.Order) {
+	for len(b) > 0 && a.members != nil {
+		m, rest, ok := message.ParseMember(b, o)
+		if !ok {
+			panic("a member that is none")
+		}
+		if b = rest; m.What == message.MemberLeft {
+			delete(a.members, m.Name)
+		} else {
+			a.members[m.Name] = m
 		}
 	}
 }

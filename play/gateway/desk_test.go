@@ -14,6 +14,7 @@ type desk struct {
 	refused []result
 	stall   func() // what a tick's publishing does besides
 	radius  float64
+	tell    func(s *Seat) // what else it does for each seat
 }
 
 func (d *desk) Name() string                   { return "desk" }
@@ -49,6 +50,9 @@ func (x deskStage) publish() {
 		}
 		for s.view.Next() != nil {
 			s.view.Take(1)
+		}
+		if d.tell != nil {
+			d.tell(s)
 		}
 	}
 	if d.stall != nil {

@@ -110,9 +110,9 @@ const (
 	// arrives may be overtaken by seconds of others. It is 128 bytes a player.
 	stampWindow = 1024
 
-	// maxRoll is how many bytes a tick tells a client of the members of its room, before the last of them: in a room of 4,096 each newcomer has
-	// some 80 KB to read.
-	maxRoll = 512
+	// maxRoll is how many bytes of members a tick tells a client: in a room of 4,096 a newcomer has some 80 KB to read. It is less than a
+	// package of relay holds.
+	maxRoll = 480
 
 	// maxDeparted bounds the players who have left a room and are remembered because a client has not read of them yet: a client that
 	// stops reading must not have all remembered who ever left.

@@ -55,12 +55,12 @@ func TestGatewayPage(t *testing.T) {
 	for _, row := range rows(t, page, "| message | from | channel | SID or code | data |") {
 		codes[row[3]] = true
 	}
-	for _, want := range []int{message.DuplexAct, message.DuplexSay, message.DuplexTerrain, message.DuplexAct + 128, message.DuplexSay + 128, message.DuplexTerrain + 128} {
+	for _, want := range []int{message.DuplexAct, message.DuplexSay, message.DuplexTerrain, message.DuplexAct + 128, message.DuplexSay + 128, message.DuplexTerrain + 128, message.DuplexRoster, message.DuplexRoster + 128} {
 		if !codes[fmt.Sprint(want)] {
 			t.Errorf("the page is without the code %d", want)
 		}
 	}
-	for _, sid := range []int{message.DuplexSaid, message.DuplexDone} {
+	for _, sid := range []int{message.DuplexSaid, message.DuplexDone, message.DuplexMember} {
 		if !codes[fmt.Sprintf("−%d", -sid)] {
 			t.Errorf("the page is without the SID %d", sid)
 		}
@@ -74,6 +74,7 @@ func TestGatewayPage(t *testing.T) {
 		fmt.Sprint("to ", message.RelaySteer): "angle f32, norm f32", fmt.Sprint("to ", message.RelayAct): "action u16, parameters", fmt.Sprint("to ", message.RelaySay): "text",
 		fmt.Sprint("from ", message.RelayEntities): "records", fmt.Sprint("from ", message.RelayDone): "entity u16, action u16, parameters",
 		fmt.Sprint("from ", message.RelaySaid): "name size u8, name, text", fmt.Sprint("from ", message.RelayYou): "entity u16",
+		fmt.Sprint("from ", message.RelayMembers): "[members](#members), one or more",
 	} {
 		if !strings.HasPrefix(layouts[what], want) {
 			t.Errorf("relay: %s is %q on the page, want %q", what, layouts[what], want)
@@ -90,6 +91,14 @@ func TestGatewayPage(t *testing.T) {
 	}
 	if maxStampAhead != 8 || maxStamped != 32 || stampWindow != 1024 || !strings.Contains(page, "**8 ticks**") || !strings.Contains(page, "**32 inputs**") {
 		t.Error("how many inputs with stamps wait, and for how long, is not what the page says")
+	}
+	if maxRoll != 480 || maxDeparted != 1024 || !strings.Contains(page, "at most 480 bytes of members") {
+		t.Error("how many members a tick tells of is not what the page says")
+	}
+	for i, row := range rows(t, page, "| what | name | what it says |") {
+		if row[0] != fmt.Sprint(i+1) || row[1] != message.MemberNews(i+1).String() {
+			t.Errorf("news %d of members are %q on the page, and %v", i+1, row, message.MemberNews(i+1))
+		}
 	}
 	checkArena(t, page)
 }

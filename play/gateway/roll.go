@@ -27,7 +27,7 @@ func (s *Seat) hasNews() bool {
 	return s.roll != nil && s.room.members != nil && (s.roll.next != s.room.members.next || len(s.roll.veiled) > 0)
 }
 
-// rollBytes is how many bytes of members a tick may tell a client, before the last one.
+// rollBytes is how many bytes of members a tick may tell a client.
 func (s *Seat) rollBytes() int {
 	if s.estimate.Rate == 0 {
 		return maxRoll
@@ -35,43 +35,60 @@ func (s *Seat) rollBytes() int {
 	return min(maxRoll, s.estimate.Budget/bulkShare) // the path is narrow
 }
 
-// appendMembers appends members that the client is to be told of, while the bytes of them are fewer than most. If the connection does not take them, call
-// untold: then the next call appends them again.
+// appendMembers appends members that the client is to be told of: as many as fit into most bytes, but one at least if most is more than 0. If the
+// connection does not take them, call untold: then the next call appends them again.
 func (s *Seat) appendMembers(b []byte, o world.Order, most, count int) []byte {
 	m, l := s.room.members, s.roll
 	l.before, l.unveiled = l.next, l.unveiled[:0]
-	end := len(b) + most
-	for i := m.at(l.next); i < len(m.list) && len(b) < end && count > 0; i++ {
+	if most <= 0 {
+		return b
+	}
+	begin := len(b)
+	for i := m.at(l.next); i < len(m.list); i++ {
 		e := &m.list[i]
+		if count == 0 || !e.fits(len(b)-begin, most) {
+			return b
+		}
 		if what := l.news(e); what != 0 {
 			b = message.Member{What: what, Entity: s.wireOf(e), Name: e.name}.AppendTo(b, o)
 			count--
 		}
 		l.next = e.number + 1
 	}
+	l.next = m.next
 	for range len(l.veiled)/s.room.hub.cfg.TickRate + 1 {
-		if len(b) >= end || count == 0 || len(l.veiled) == 0 {
+		e := s.unveil()
+		if e == nil || count == 0 || !e.fits(len(b)-begin, most) {
 			break
 		}
-		l.look %= len(l.veiled)
-		number, ok := m.newest[l.veiled[l.look]]
-		e := member{}
-		if ok {
-			e = m.list[m.at(number)]
-		}
-		switch {
-		case ok && !s.view.Sees(e.entity):
-			l.look++
-			continue
-		case ok:
+		if s.view.Sees(e.entity) {
 			l.unveiled = append(l.unveiled, e.player)
+			l.veiled = slices.Delete(l.veiled, l.look, l.look+1)
 			b = message.Member{What: here(e.what), Entity: e.wire, Name: e.name}.AppendTo(b, o)
 			count--
+		} else {
+			l.look++
 		}
-		l.veiled[l.look] = l.veiled[len(l.veiled)-1]
-		l.veiled = l.veiled[:len(l.veiled)-1]
 	}
 	return b
+}
+
+// fits reports whether a member fits into most bytes behind others. The first always does.
+func (e *member) fits(others, most int) bool {
+	return others == 0 || others+message.MemberBytes+len(e.name) <= most
+}
+
+// unveil returns the next of the members whose entities may be in sight by now, nil if there is none. It forgets those who have left.
+func (s *Seat) unveil() *member {
+	m, l := s.room.members, s.roll
+	for len(l.veiled) > 0 {
+		l.look %= len(l.veiled)
+		if number, ok := m.newest[l.veiled[l.look]]; ok {
+			return &m.list[m.at(number)]
+		}
+		l.veiled = slices.Delete(l.veiled, l.look, l.look+1)
+	}
+	return nil
 }
 
 // untold takes back what was appended last.

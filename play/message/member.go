@@ -32,6 +32,9 @@ type Member struct {
 	Name   string
 }
 
+// MemberBytes is the size of a member without its name.
+const MemberBytes = 4
+
 // AppendTo appends the member. A name of more than 255 bytes is cut.
 func (m Member) AppendTo(b []byte, o world.Order) []byte {
 	b = order(o).AppendUint16(append(b, byte(m.What)), m.Entity)
