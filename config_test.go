@@ -20,7 +20,7 @@ import (
 	"parley/account"
 	"parley/account/sqlite"
 	"parley/arena"
-	"parley/play/player"
+	"parley/play/bots"
 	realmcore "parley/protocol/realm/core"
 	"parley/protocol/relay"
 	"parley/test/field"
@@ -82,7 +82,7 @@ func TestTicketsAreUsedOnceAcrossRestarts(t *testing.T) {
 		if len(s.At) != 1 {
 			t.Errorf("it listens at %v: without a ticket nobody may watch", s.At)
 		}
-		v, err := field.Visit(t.Context(), "replica", s.At["replica"], player.Config{Schema: s.Schema, Ticket: ticket})
+		v, err := field.Visit(t.Context(), "replica", s.At["replica"], bots.Config{Schema: s.Schema, Ticket: ticket})
 		why, name := fmt.Sprint(err), ""
 		if err == nil {
 			if v.Wait(field.Patience) {

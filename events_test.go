@@ -12,7 +12,7 @@ import (
 
 	"parley"
 	"parley/internal/patient"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/test/field"
 	"parley/world"
 )
@@ -192,7 +192,7 @@ func TestEventsTellWhatHappens(t *testing.T) {
 	}
 	s := field.Serve(t, quiz(), c)
 	all := listen(t, s, "main", parley.Place{})
-	ann := field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema, Room: "main", Name: "ann"})
+	ann := field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: s.Schema, Room: "main", Name: "ann"})
 	want := []string{"joined ann"}
 	all.want(t, s, want...)
 	score(t, s, ann, 4)
@@ -297,7 +297,7 @@ func TestAViewHoldsItsRoomAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, room := range []string{"main", "other"} {
-		field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema, Room: room})
+		field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: s.Schema, Room: room})
 	}
 	tickOf := func(room string) uint64 {
 		for _, r := range roomsOf(t, s) {
@@ -367,7 +367,7 @@ func TestAGameEndsItsRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	duel, main := listen(t, s, "duel", parley.Place{}), listen(t, s, "main", parley.FromNow)
-	ann := field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema, Name: "ann", Room: "duel"})
+	ann := field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: s.Schema, Name: "ann", Room: "duel"})
 	if err := ann.Act(s.Schema.ActionNamed("finish"), world.TextValue("ann wins")); err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +386,7 @@ func TestAGameEndsItsRoom(t *testing.T) {
 	}
 	var want []string
 	for round, dialect := range []string{"replica", "relay", "duplex"} {
-		v := field.Enter(t, dialect, s.At[dialect], player.Config{Schema: s.Schema})
+		v := field.Enter(t, dialect, s.At[dialect], bots.Config{Schema: s.Schema})
 		word := fmt.Sprintf("round %d", round)
 		if err := s.Inject("main", Finish{word}); err != nil {
 			t.Fatal(err)
@@ -416,7 +416,7 @@ func TestAClosedRoomTellsTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := listen(t, s, "duel", parley.Place{})
-	field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema, Name: "ann", Room: "duel"})
+	field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: s.Schema, Name: "ann", Room: "duel"})
 	all.want(t, s, "joined ann")
 	if err := s.Inject("duel", Score{5}); err != nil {
 		t.Fatal(err)
@@ -448,7 +448,7 @@ func TestEventsGoOnAfterARestart(t *testing.T) {
 			c.Keep, c.DataDir = mode, filepath.Join(t.TempDir(), "data")
 			s := field.Serve(t, quiz(), c)
 			all := listen(t, s, "main", parley.Place{})
-			ann := field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema, Room: "main", Name: "ann"})
+			ann := field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: s.Schema, Room: "main", Name: "ann"})
 			var places []parley.Place
 			want := []string{"joined ann"}
 			for i := range 4 {
@@ -516,7 +516,7 @@ func TestEventsGoOnInTheNextRoom(t *testing.T) {
 	c.Keep, c.DataDir, c.TickRate = parley.KeepTick, filepath.Join(t.TempDir(), "data"), 200
 	s := field.Serve(t, quiz(), c)
 	all := listen(t, s, "main", parley.Place{})
-	field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema, Room: "main", Name: "ann"})
+	field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: s.Schema, Room: "main", Name: "ann"})
 	all.want(t, s, "joined ann")
 	s.Within(t, "it is older than the next room will be", func() bool { return roomsOf(t, s)[0].Tick > 300 })
 	if err := s.Inject("main", Finish{"done"}); err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"parley"
 	"parley/arena"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/test/field"
 )
 
@@ -26,7 +26,7 @@ func TestKeptRoomsGoOn(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			here := field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema, Room: "duel", Name: "ann"})
+			here := field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: s.Schema, Room: "duel", Name: "ann"})
 			before := playersOf(t, s)[0]
 			s.Within(t, "its session is told", func() bool { token, _ := here.Session(); return token != [16]byte{} })
 			token, _ := here.Session()
@@ -53,7 +53,7 @@ func TestKeptRoomsGoOn(t *testing.T) {
 			if p := playersOf(t, s)[0]; p.ID != before.ID || p.Name != "ann" || !p.Away {
 				t.Errorf("the player is %+v, and was %+v", p, before)
 			}
-			again := field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema, Session: token})
+			again := field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: s.Schema, Session: token})
 			if p := playersOf(t, s); len(p) != 1 || p[0].ID != before.ID || p[0].Away || p[0].Room != "duel" {
 				t.Errorf("back is %+v, who was %+v", p, before)
 			}

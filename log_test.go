@@ -8,7 +8,7 @@ import (
 
 	"parley/arena"
 	"parley/internal/patient"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/test/field"
 )
 
@@ -32,7 +32,7 @@ func TestALogThatNobodyReadsStopsNothing(t *testing.T) {
 	c := field.Replica()
 	c.Log = slog.New(log)
 	s := field.Serve(t, arena.Game(), c)
-	v := field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema})
+	v := field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: s.Schema})
 	s.Log().Warn("the game speaks too")
 	v.Leave()
 	s.Within(t, "it has left", func() bool { return len(playersOf(t, s)) == 0 })

@@ -14,7 +14,7 @@ import (
 	"parley"
 	"parley/arena"
 	"parley/internal/patient"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/protocol/relay"
 	"parley/test/field"
 )
@@ -63,7 +63,7 @@ func TestTwoWhoWantTheSameAreMatched(t *testing.T) {
 			}
 			schema := s.Schema
 			for dialect, f := range map[string]found{"replica": got, "duplex": bob} {
-				v := field.Enter(t, dialect, s.At[dialect], player.Config{Schema: schema, Ticket: f.Ticket})
+				v := field.Enter(t, dialect, s.At[dialect], bots.Config{Schema: schema, Ticket: f.Ticket})
 				defer v.Leave()
 			}
 			s.Within(t, "both are in the room", func() bool {
@@ -74,7 +74,7 @@ func TestTwoWhoWantTheSameAreMatched(t *testing.T) {
 				t.Errorf("the players are %+v", list)
 			}
 			// A ticket is spent, and without one nobody comes in.
-			for name, c := range map[string]player.Config{"a used ticket": {Ticket: got.Ticket}, "no ticket": {Room: got.Room}} {
+			for name, c := range map[string]bots.Config{"a used ticket": {Ticket: got.Ticket}, "no ticket": {Room: got.Room}} {
 				c.Schema = schema
 				if v, err := field.Visit(t.Context(), "relay", s.At["relay"], c); err == nil {
 					if v.Wait(field.Patience) {
@@ -108,7 +108,7 @@ func TestAMatchTicketIsGoodForItsRoomOnly(t *testing.T) {
 		t.Fatal(got.err)
 	}
 	schema := s.Schema
-	guest := field.Enter(t, "replica", s.At["replica"], player.Config{Schema: schema})
+	guest := field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: schema})
 	guest.Leave()
 	if err := s.CloseRoom(got.Room); err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestAMatchTicketIsGoodForItsRoomOnly(t *testing.T) {
 	if err := s.Open(parley.Room{Name: got.Room}); err != nil { // another of that name
 		t.Fatal(err)
 	}
-	v, err := field.Visit(t.Context(), "replica", s.At["replica"], player.Config{Schema: schema, Ticket: got.Ticket})
+	v, err := field.Visit(t.Context(), "replica", s.At["replica"], bots.Config{Schema: schema, Ticket: got.Ticket})
 	if err == nil {
 		defer v.Leave()
 		if v.Wait(field.Patience) {
@@ -278,7 +278,7 @@ func TestTickets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema, Ticket: ticket})
+	v := field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: s.Schema, Ticket: ticket})
 	defer v.Leave()
 	s.Within(t, "ann is in", func() bool { list := playersOf(t, s); return len(list) == 1 && list[0].Name == "ann" })
 }

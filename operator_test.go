@@ -19,8 +19,8 @@ import (
 	"parley"
 	"parley/arena"
 	"parley/internal/patient"
+	"parley/play/bots"
 	"parley/play/message"
-	"parley/play/player"
 	"parley/test/field"
 )
 
@@ -319,8 +319,8 @@ func TestABanRemovesThePlayersOfAnAddress(t *testing.T) {
 }
 
 // comer is a player of a dialect.
-func comer(s *field.Server, dialect string) player.Config {
-	return player.Config{Schema: s.Schema, Plain: true, New: true, Name: "ann-" + dialect, Password: "correct horse"}
+func comer(s *field.Server, dialect string) bots.Config {
+	return bots.Config{Schema: s.Schema, Plain: true, New: true, Name: "ann-" + dialect, Password: "correct horse"}
 }
 
 // bannedBy returns how much each dialect has turned away.

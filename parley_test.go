@@ -16,7 +16,7 @@ import (
 	"parley"
 	"parley/arena"
 	"parley/internal/patient"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/test/field"
 	"parley/world"
 )
@@ -39,7 +39,7 @@ func playersOf(t *testing.T, s *field.Server) []parley.Player {
 
 // sees returns how many entities somebody sees, and whether one of them is there.
 func sees(w *field.Visitor, id uint16) (n int, there bool) {
-	w.See(func(v *player.Sight) { n = len(v.Things); _, there = v.Things[id] })
+	w.See(func(v *bots.Sight) { n = len(v.Things); _, there = v.Things[id] })
 	return n, there
 }
 
@@ -47,8 +47,8 @@ func sees(w *field.Visitor, id uint16) (n int, there bool) {
 func watch(w *field.Visitor, id uint16) (moved func() float64) {
 	var from, far float64
 	var mu sync.Mutex
-	w.See(func(v *player.Sight) { from = v.Things[id].X })
-	w.Watch(func(v *player.Sight) {
+	w.See(func(v *bots.Sight) { from = v.Things[id].X })
+	w.Watch(func(v *bots.Sight) {
 		mu.Lock()
 		defer mu.Unlock()
 		thing, there := v.Things[id]
@@ -121,7 +121,7 @@ func TestOneWorldFiveDialects(t *testing.T) {
 	s.At["realm"], cut = cuttable(t, s.At["realm"])
 	all := map[string]*field.Visitor{}
 	for _, dialect := range []string{"replica", "relay", "duplex", "realm", "stamp"} { // who watches comes when there is something to see
-		config := player.Config{Schema: s.Schema, TickRate: 50, Plain: true, New: true, Name: "ann", Password: "correct horse"}
+		config := bots.Config{Schema: s.Schema, TickRate: 50, Plain: true, New: true, Name: "ann", Password: "correct horse"}
 		all[dialect] = field.Enter(t, dialect, s.At[dialect], config)
 	}
 	for name, w := range all {
@@ -131,7 +131,7 @@ func TestOneWorldFiveDialects(t *testing.T) {
 		t.Fatalf("%d players are in the game", got)
 	}
 	you := func(dialect string) (id uint16) {
-		all[dialect].See(func(v *player.Sight) { id = v.You })
+		all[dialect].See(func(v *bots.Sight) { id = v.You })
 		return id
 	}
 
@@ -234,7 +234,7 @@ func TestOneWorldFiveDialects(t *testing.T) {
 
 func TestPlayersAreKicked(t *testing.T) {
 	s := field.Serve(t, arena.Game(), field.Replica())
-	v := field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema})
+	v := field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: s.Schema})
 	p := playersOf(t, s)[0]
 	if p.Dialect != "replica" || !strings.HasPrefix(p.Name, "guest-") {
 		t.Errorf("the player is %+v", p)
@@ -297,7 +297,7 @@ func TestAPanicOfTheTerrainIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema})
+	v := field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: s.Schema})
 	if err := v.Explore(t.Context(), world.ChunkPlace{BX: 5}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"parley"
 	"parley/arena"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/protocol/relay"
 	"parley/test/field"
 	"parley/world"
@@ -130,7 +130,7 @@ func TestEmptyRoomsAreClosed(t *testing.T) {
 // enterRoom has somebody enter a room: a guest, or over realm ann.
 func enterRoom(t *testing.T, s *field.Server, dialect, room string) *field.Visitor {
 	t.Helper()
-	c := player.Config{Schema: s.Schema, Room: room, Plain: true}
+	c := bots.Config{Schema: s.Schema, Room: room, Plain: true}
 	if dialect == "realm" {
 		c.Name, c.Password, c.New = "ann", "correct horse", true
 	}
@@ -183,7 +183,7 @@ func TestRoomsAreWorldsOfTheirOwn(t *testing.T) {
 			}
 		}
 	}
-	spectator := field.Enter(t, "stamp", s.At["stamp"], player.Config{Schema: s.Schema})
+	spectator := field.Enter(t, "stamp", s.At["stamp"], bots.Config{Schema: s.Schema})
 	s.Within(t, "a spectator sees the room blue", func() bool { n, _ := sees(spectator, 0); return n == len(rooms["blue"]) })
 	for _, r := range roomsOf(t, s) {
 		if r.Players != len(rooms[r.Name]) {
@@ -307,7 +307,7 @@ func TestWhoMayEnterARoom(t *testing.T) {
 		{keyed, "realm", "main", "ann", ""},
 		{strict, "realm", "main", "ann", "unknown"},
 	} {
-		v, err := field.Visit(t.Context(), tt.dialect, tt.s.At[tt.dialect], player.Config{
+		v, err := field.Visit(t.Context(), tt.dialect, tt.s.At[tt.dialect], bots.Config{
 			Schema: tt.s.Schema, Room: tt.room, Plain: true, Name: tt.name, Password: "correct horse", New: true,
 		})
 		told := fmt.Sprint(err)

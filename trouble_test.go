@@ -13,7 +13,7 @@ import (
 	"parley/account"
 	"parley/account/storetest"
 	"parley/arena"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/test/field"
 	"parley/world"
 )
@@ -43,7 +43,7 @@ func TestTroubleWithAccounts(t *testing.T) {
 	c.Log = logTo(log)
 	s := field.Serve(t, arena.Game(), c)
 	enter := func() (*field.Visitor, error) {
-		return field.Visit(t.Context(), "realm", s.At["realm"], player.Config{Schema: s.Schema, Plain: true, Name: "ann", Password: "correct horse"})
+		return field.Visit(t.Context(), "realm", s.At["realm"], bots.Config{Schema: s.Schema, Plain: true, Name: "ann", Password: "correct horse"})
 	}
 	if err := s.Trouble(); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestTroubleWithAccounts(t *testing.T) {
 		t.Errorf("the trouble is %v", err)
 	}
 	wantLine(t, log, "the store of accounts fails")
-	field.Enter(t, "relay", s.At["relay"], player.Config{Schema: s.Schema})
+	field.Enter(t, "relay", s.At["relay"], bots.Config{Schema: s.Schema})
 	down.Store(false)
 	s.Within(t, "the store is back", func() bool {
 		if v, err := enter(); err == nil {
@@ -85,8 +85,8 @@ func TestTroubleWithARoom(t *testing.T) {
 	if err := s.Open(parley.Room{Name: "spinner", Mode: "spin"}); err != nil {
 		t.Fatal(err)
 	}
-	other := field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema})
-	v, err := field.Visit(t.Context(), "replica", s.At["replica"], player.Config{Schema: s.Schema, Room: "spinner"})
+	other := field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: s.Schema})
+	v, err := field.Visit(t.Context(), "replica", s.At["replica"], bots.Config{Schema: s.Schema, Room: "spinner"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestTroubleWithTheDisk(t *testing.T) {
 	c := field.Replica()
 	c.Keep, c.DataDir = parley.KeepSecond, t.TempDir()
 	s := field.Serve(t, arena.Game(), c)
-	v := field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema})
+	v := field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: s.Schema})
 	rooms, away := filepath.Join(c.DataDir, "rooms"), filepath.Join(c.DataDir, "away")
 	if err := os.Rename(rooms, away); err != nil {
 		t.Fatal(err)

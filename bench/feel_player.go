@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"parley/arena"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/world"
 )
 
@@ -39,7 +39,7 @@ type feelers []*feeler
 
 // feeler is a player of W5.
 type feeler struct {
-	player *player.Player
+	player *bots.Player
 	news   chan struct{} // something that it waits for may have come
 
 	mu    sync.Mutex
@@ -85,7 +85,7 @@ func (all *feelers) enter(w feelWith) error {
 
 // enter returns when the player sees itself.
 func (f *feeler) enter(ctx context.Context, w feelWith, schema *world.Schema, i int) (err error) {
-	f.player, err = player.Join(ctx, w.Dialect, w.Addr.String(), player.Config{
+	f.player, err = bots.Join(ctx, w.Dialect, w.Addr.String(), bots.Config{
 		Schema: schema, TickRate: w.Rate, Name: fmt.Sprintf("player-%d", i), Password: "a word for a walk", New: true, Notice: f.notice,
 	})
 	if err != nil {
@@ -116,7 +116,7 @@ func (all feelers) play(w feelWith) (sum felt, err error) {
 	wg.Wait()
 	now := time.Now()
 	for _, f := range all {
-		f.player.See(func(v *player.Sight) { sum.Sight += float64(len(v.Things)-1) / float64(len(all)) })
+		f.player.See(func(v *bots.Sight) { sum.Sight += float64(len(v.Things)-1) / float64(len(all)) })
 		f.mu.Lock()
 		sum.Steps, sum.Seen = sum.Steps+len(f.steps.steps), sum.Seen+f.steps.seen
 		sum.Times, sum.Late = append(sum.Times, f.steps.end(now)...), append(sum.Late, f.late...)
@@ -164,18 +164,18 @@ func (f *feeler) settle(patience time.Duration) error {
 }
 
 // notice looks at what the player is told.
-func (f *feeler) notice(n player.Notice) {
+func (f *feeler) notice(n bots.Notice) {
 	now := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case n.Kind == player.Ended:
+	case n.Kind == bots.Ended:
 		f.ended = n.Text
-	case n.Kind == player.Updated && f.steps.waits():
+	case n.Kind == bots.Updated && f.steps.waits():
 		if own, ok := f.player.Own(); ok {
 			f.steps.see(own.Angle, now)
 		}
-	case n.Kind == player.Updated && len(f.steps.steps) > 0:
+	case n.Kind == bots.Updated && len(f.steps.steps) > 0:
 		return
 	}
 	select {

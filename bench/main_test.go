@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/play/player"
+	"parley/play/bots"
 )
 
 // TestMain lets the test binary be a child, as the program itself is.
@@ -113,8 +113,8 @@ func TestEachPeerCanDoWhatItSays(t *testing.T) {
 			{rushWork, p.Listen != nil && p.Dial != nil},
 			{crowdWork, p.Listen != nil && (p.Dial != nil || p.Join != nil)},
 			{roomWork, p.Room != nil && p.Room.Listen != nil && p.Room.Join != nil},
-			{feelWork, slices.Contains(player.Dialects, p.Feel)},
-			{narrowWork, slices.Contains(player.Dialects, p.Narrow)},
+			{feelWork, slices.Contains(bots.Dialects, p.Feel)},
+			{narrowWork, slices.Contains(bots.Dialects, p.Narrow)},
 		} {
 			if x.work.takes(p) && !x.ready {
 				t.Errorf("%s takes part in %s and lacks a function", p.Name, x.work.name)

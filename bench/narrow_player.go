@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/world"
 )
 
@@ -54,7 +54,7 @@ const (
 // hiker is the player's side of W6.
 type hiker struct {
 	schema *world.Schema
-	player *player.Player
+	player *bots.Player
 
 	mu      sync.Mutex
 	playing bool
@@ -100,9 +100,9 @@ func (h *hiker) join(w playWith) (err error) {
 	}
 	h.schema = sim.Schema()
 	news := make(chan struct{}, 1)
-	h.player, err = player.Join(ctx, w.Dialect, w.Addr.String(), player.Config{
+	h.player, err = bots.Join(ctx, w.Dialect, w.Addr.String(), bots.Config{
 		Schema: h.schema, TickRate: w.Rate, Name: "hiker", Password: "a word for a walk", New: true,
-		Notice: func(n player.Notice) {
+		Notice: func(n bots.Notice) {
 			h.notice(n)
 			select {
 			case news <- struct{}{}:
@@ -125,7 +125,7 @@ func (h *hiker) join(w playWith) (err error) {
 
 func (h *hiker) isIn() (in bool) {
 	if h.watches() {
-		h.player.See(func(v *player.Sight) { in = len(v.Things) > 0 })
+		h.player.See(func(v *bots.Sight) { in = len(v.Things) > 0 })
 		return in
 	}
 	_, in = h.player.Own()
@@ -204,21 +204,21 @@ func (h *hiker) say(now time.Time) {
 }
 
 // notice looks at what the player is told.
-func (h *hiker) notice(n player.Notice) {
+func (h *hiker) notice(n bots.Notice) {
 	now := time.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case n.Kind == player.Ended:
+	case n.Kind == bots.Ended:
 		h.ended = n.Text
 	case !h.playing:
-	case n.Kind == player.Said:
+	case n.Kind == bots.Said:
 		if at, ok := h.lines[strings.TrimSpace(n.Text)]; ok {
 			delete(h.lines, n.Text)
 			h.sum.Heard++
 			h.sum.LineTimes = append(h.sum.LineTimes, now.Sub(at))
 		}
-	case n.Kind == player.Updated && h.steps.waits():
+	case n.Kind == bots.Updated && h.steps.waits():
 		if own, ok := h.player.Own(); ok {
 			h.steps.see(own.Angle, now)
 		}
@@ -232,7 +232,7 @@ func (h *hiker) look(now time.Time) {
 		g.Phases[i] = -1
 	}
 	walker := h.schema.Kinds[0].Number
-	h.player.See(func(v *player.Sight) {
+	h.player.See(func(v *bots.Sight) {
 		own := v.Things[v.You]
 		g.X, g.Y = own.X, own.Y
 		for id, t := range v.Things {

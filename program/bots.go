@@ -19,7 +19,8 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"parley/play/player"
+	"parley/play/bots"
+	"parley/play/line"
 )
 
 // standardPorts are where `parley serve` listens unless it is told otherwise.
@@ -119,7 +120,7 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 	if err := f.checkPass(cmd.Flags().Changed("count")); err != nil {
 		return err
 	}
-	bots, total, err := f.shares(addrs)
+	counts, total, err := f.shares(addrs)
 	if err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	ticket, err := f.pass(bots)
+	ticket, err := f.pass(counts)
 	if err != nil {
 		return err
 	}
@@ -139,12 +140,12 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 	ctx, cancel := context.WithTimeout(stopped, f.runFor)
 	defer cancel()
 	go bars.clock(ctx)
-	config := player.Config{
+	config := bots.Config{
 		Schema: schema, Room: f.room, Plain: f.plain, RealmConfig: profile.fields, FirstType: profile.firstType, TickRate: profile.tickRate, Pace: profile.walksByTicks,
-		Resume: player.Resume{On: !f.noResume, Anew: true},
+		Resume: line.Resume{On: !f.noResume, Anew: true},
 	}
-	crowd := player.Crowd{
-		Addrs: addrs, Bots: bots, Seed: f.seed, Name: f.name, Ticket: ticket, Joined: bars.joined, Config: config,
+	crowd := bots.Crowd{
+		Addrs: addrs, Bots: counts, Seed: f.seed, Name: f.name, Ticket: ticket, Joined: bars.joined, Config: config,
 	}
 	list := crowd.Run(ctx)
 	cancel()
@@ -205,7 +206,7 @@ func reachable(addr string) string {
 	return addr
 }
 
-func (f *botsFlags) print(w io.Writer, list []player.Result) error {
+func (f *botsFlags) print(w io.Writer, list []bots.Result) error {
 	if f.asJSON {
 		if err := printJSON(w, list); err != nil {
 			return err
@@ -229,8 +230,8 @@ func (f *botsFlags) print(w io.Writer, list []player.Result) error {
 }
 
 // printAbsences prints who was away, if anybody was.
-func printAbsences(w io.Writer, list []player.Result) {
-	if !slices.ContainsFunc(list, func(r player.Result) bool { return r.Away > 0 }) {
+func printAbsences(w io.Writer, list []bots.Result) {
+	if !slices.ContainsFunc(list, func(r bots.Result) bool { return r.Away > 0 }) {
 		return
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)

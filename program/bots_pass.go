@@ -9,17 +9,18 @@ import (
 	"strings"
 	"time"
 
-	"parley/play/player"
+	"parley/play/bots"
+	"parley/play/line"
 	"parley/protocol/relay"
 )
 
 // shares returns how many bots each dialect has, and how many there are in all.
-func (f *botsFlags) shares(addrs map[string]string) (bots map[string]int, total int, err error) {
-	bots = map[string]int{}
+func (f *botsFlags) shares(addrs map[string]string) (counts map[string]int, total int, err error) {
+	counts = map[string]int{}
 	if f.mix == "" {
-		open := slices.DeleteFunc(slices.Clone(player.Dialects), func(name string) bool {
+		open := slices.DeleteFunc(slices.Clone(bots.Dialects), func(name string) bool {
 			return addrs[name] == "" || name == "stamp" && f.ticketKey != "" || // where nobody enters without a ticket it is off
-				len(f.tickets) > 0 && !player.TakesTicket(name)
+				len(f.tickets) > 0 && !line.HasSessions(name)
 		})
 		switch {
 		case f.count < 1:
@@ -30,26 +31,26 @@ func (f *botsFlags) shares(addrs map[string]string) (bots map[string]int, total 
 			return nil, 0, fmt.Errorf("--ready-file: %s names no dialect; is it the file of a server?", f.readyFile)
 		}
 		for i := range f.count {
-			bots[open[i%len(open)]]++
+			counts[open[i%len(open)]]++
 		}
-		return bots, f.count, nil
+		return counts, f.count, nil
 	}
 	for _, part := range strings.Split(f.mix, ",") {
 		name, count, _ := strings.Cut(strings.TrimSpace(part), "=")
 		n, err := strconv.Atoi(count)
 		switch {
-		case err != nil || n < 0 || !player.IsDialect(name):
-			return nil, 0, fmt.Errorf("--mix %q: write DIALECT=COUNT; the dialects are %s", part, sentenceList(player.Dialects, "and"))
+		case err != nil || n < 0 || !line.IsDialect(name):
+			return nil, 0, fmt.Errorf("--mix %q: write DIALECT=COUNT; the dialects are %s", part, sentenceList(bots.Dialects, "and"))
 		case n > 0 && addrs[name] == "":
 			return nil, 0, fmt.Errorf("--mix %q: the dialect is off by %s; leave it out", part, f.readyFile)
 		}
-		bots[name] += n
+		counts[name] += n
 		total += n
 	}
 	if total == 0 {
 		return nil, 0, fmt.Errorf("--mix %q asks for no bots; give at least one dialect a count above 0", f.mix)
 	}
-	return bots, total, nil
+	return counts, total, nil
 }
 
 // checkPass looks at what the command line says of how the bots get in. Without a count there is a bot for each ticket.
@@ -86,7 +87,7 @@ func (f *botsFlags) pass(bots map[string]int) (func(name string) ([]byte, error)
 func (f *botsFlags) given(bots map[string]int) (func(name string) ([]byte, error), error) {
 	needed := 0
 	for dialect, n := range bots {
-		if player.TakesTicket(dialect) {
+		if line.HasSessions(dialect) {
 			needed += n
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	front "parley"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/protocol/relay"
 )
 
@@ -31,7 +31,7 @@ func TestBotsReportInJSON(t *testing.T) {
 	t.Parallel() // it waits for most of its time
 	_, _, ready := serveArena(t)
 	got := botsInTime("--json --realm-plain -n 5 --ready-file " + ready)
-	var list []player.Result
+	var list []bots.Result
 	if err := json.Unmarshal([]byte(got.out), &list); err != nil || len(list) != 5 {
 		t.Fatalf("status %d, %v: %s%s", got.status, err, got.out, got.err)
 	}
@@ -57,12 +57,12 @@ func TestBotsReportInATable(t *testing.T) {
 // A table of many bots fits a terminal, and a spectator's latency is not 0.
 func TestTheTableFitsATerminal(t *testing.T) {
 	var out strings.Builder
-	many := player.Result{
+	many := bots.Result{
 		Dialect: "replica", Bots: 2000, Connected: 2000, Updates: 8_888_888, Steered: 99_999, Seen: 99_999, Said: 8888, Heard: 8888,
 		P50: 131_234 * time.Microsecond, P99: 1_262_999 * time.Microsecond,
 	}
 	var f botsFlags
-	if err := f.print(&out, []player.Result{many, {Dialect: "stamp", Bots: 1, Connected: 1, Errors: 1, Error: "it is off"}}); err == nil || err.Error() != "1 of 1 bots of stamp had errors, such as: it is off" {
+	if err := f.print(&out, []bots.Result{many, {Dialect: "stamp", Bots: 1, Connected: 1, Errors: 1, Error: "it is off"}}); err == nil || err.Error() != "1 of 1 bots of stamp had errors, such as: it is off" {
 		t.Error(err)
 	}
 	for line := range strings.Lines(out.String()) {
@@ -81,7 +81,7 @@ func TestTheTableFitsATerminal(t *testing.T) {
 func TestTheTableOfAbsences(t *testing.T) {
 	var out strings.Builder
 	var f botsFlags
-	list := []player.Result{{Dialect: "relay", Bots: 3, Connected: 3, Away: 2001, Same: 1000, Anew: 1000, Refused: 1, AwayP50: 2 * time.Second, AwayMax: 3 * time.Minute}}
+	list := []bots.Result{{Dialect: "relay", Bots: 3, Connected: 3, Away: 2001, Same: 1000, Anew: 1000, Refused: 1, AwayP50: 2 * time.Second, AwayMax: 3 * time.Minute}}
 	if err := f.print(&out, list); err != nil {
 		t.Error(err)
 	}

@@ -21,8 +21,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/internal/plain"
+	"parley/play/bots"
+	"parley/play/line"
 	"parley/play/message"
-	"parley/play/player"
+	"parley/protocol/realm"
 	"parley/world"
 )
 
@@ -83,13 +85,13 @@ two terminals meet in a room of their own.`,
 			switch {
 			case len(args) == 0 && f.match.wanted(cmd):
 			case len(args) == 0 || len(args) > 2:
-				return fmt.Errorf("%q takes a dialect (%s) and, if you like, an address", cmd.CommandPath(), sentenceList(player.Dialects, "or"))
-			case !player.IsDialect(args[0]):
-				return fmt.Errorf("there is no dialect %q; there are %s", args[0], sentenceList(player.Dialects, "and"))
+				return fmt.Errorf("%q takes a dialect (%s) and, if you like, an address", cmd.CommandPath(), sentenceList(bots.Dialects, "or"))
+			case !line.IsDialect(args[0]):
+				return fmt.Errorf("there is no dialect %q; there are %s", args[0], sentenceList(bots.Dialects, "and"))
 			}
 			return nil
 		},
-		ValidArgs: player.Dialects,
+		ValidArgs: bots.Dialects,
 		RunE:      func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
@@ -165,10 +167,10 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	seat := &joinSeat{joining: true, out: cmd.OutOrStdout(), schema: schema, game: f.app.game, placeless: !f.app.hasBodies(), over: make(chan struct{}), news: make(chan struct{}, 1)}
 	dialing, cancel := context.WithTimeout(stopped, joinPatience)
-	seat.player, err = player.Join(dialing, dialect, addr, player.Config{
-		Schema: schema, Name: name, Password: f.password, Fingerprint: f.fingerprint, Trust: f.trust(cmd.ErrOrStderr()), Plain: f.plain, TickRate: cmp.Or(profile.tickRate, f.tickRate),
+	seat.player, err = bots.Join(dialing, dialect, addr, bots.Config{
+		Schema: schema, Name: name, Password: f.password, Trust: f.trust(cmd.ErrOrStderr()), Plain: f.plain, TickRate: cmp.Or(profile.tickRate, f.tickRate),
 		RealmConfig: profile.fields, FirstType: profile.firstType, Pace: profile.walksByTicks, Land: true, Ticket: ticket, Notice: seat.notice,
-		Room: f.room, Resume: player.Resume{On: !f.noResume},
+		Room: f.room, Resume: line.Resume{On: !f.noResume},
 	})
 	cancel()
 	switch {
@@ -200,6 +202,14 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 
 // trust returns what looks at a server's certificate.
 func (f *joinFlags) trust(w io.Writer) func(addr, fingerprint string) error {
+	if pinned := strings.ToLower(strings.ReplaceAll(f.fingerprint, ":", "")); pinned != "" {
+		return func(_, fingerprint string) error {
+			if fingerprint != pinned {
+				return realm.ErrFingerprint
+			}
+			return nil
+		}
+	}
 	known := knownServers{cmp.Or(f.known, defaultKnown()), func(text string) { fmt.Fprintln(w, text) }}
 	return known.trust
 }
@@ -209,7 +219,7 @@ func (f *joinFlags) readTicket(dialect string) ([]byte, error) {
 	switch ticket, err := hex.DecodeString(strings.TrimSpace(f.ticket)); {
 	case f.ticket == "":
 		return nil, nil
-	case !player.TakesTicket(dialect):
+	case !line.HasSessions(dialect):
 		return nil, fmt.Errorf("%s takes no ticket; leave out --ticket, or join replica, relay or duplex", dialect)
 	case err != nil || len(ticket) == 0:
 		return nil, fmt.Errorf("--ticket is not hex; give it as \"%s ticket make\" prints it", f.app.name)
@@ -225,7 +235,7 @@ func (f *joinFlags) checkRoom(dialect string) error {
 		return errors.New("stamp has no rooms to choose from: the server says which it shows; leave out --room")
 	case f.ticket != "" && (f.room != "" || f.name != ""):
 		return errors.New("a ticket has its room and its name in it; leave out --room and --name")
-	case f.name != "" && f.room == "" && player.TakesTicket(dialect):
+	case f.name != "" && f.room == "" && line.HasSessions(dialect):
 		f.room = message.MainRoom
 	}
 	return checkRoom(f.room)
@@ -250,7 +260,7 @@ func (f *joinFlags) credentials(cmd *cobra.Command, in *lineReader) (err error) 
 
 // joinSeat is who sits at the terminal.
 type joinSeat struct {
-	player    *player.Player
+	player    *bots.Player
 	schema    *world.Schema
 	game      world.Game
 	mu        sync.Mutex
@@ -271,7 +281,7 @@ func (s *joinSeat) sit() {
 	early := s.early
 	s.mu.Unlock()
 	if early != "" {
-		s.notice(player.Notice{Kind: player.Ended, Text: early})
+		s.notice(bots.Notice{Kind: bots.Ended, Text: early})
 	}
 }
 
@@ -283,7 +293,7 @@ func (s *joinSeat) arrive(ctx context.Context) bool {
 	for {
 		here := s.placeless
 		if !here {
-			s.player.See(func(v *player.Sight) { _, here = v.Things[v.You] })
+			s.player.See(func(v *bots.Sight) { _, here = v.Things[v.You] })
 		}
 		if here {
 			return true
@@ -305,22 +315,22 @@ func (s *joinSeat) print(format string, args ...any) {
 }
 
 // notice prints what happens.
-func (s *joinSeat) notice(n player.Notice) {
+func (s *joinSeat) notice(n bots.Notice) {
 	switch n.Kind {
-	case player.Updated:
+	case bots.Updated:
 		select {
 		case s.news <- struct{}{}:
 		default:
 		}
-	case player.Said:
+	case bots.Said:
 		s.print("%s: %s", cmp.Or(plain.Text(n.Name), "somebody"), plain.Text(n.Text))
-	case player.Away:
+	case bots.Away:
 		s.setAway(true)
 		s.print("connection lost, coming back … (%s)", plain.Text(n.Text))
-	case player.Back:
+	case bots.Back:
 		s.setAway(false)
 		s.print("%s", backLine(n))
-	case player.Ended:
+	case bots.Ended:
 		s.mu.Lock()
 		told := !s.joining && !s.left
 		switch {
@@ -347,7 +357,7 @@ func (s *joinSeat) setAway(away bool) {
 }
 
 // backLine says how a player is back. A spectator is nobody else than before.
-func backLine(n player.Notice) string {
+func backLine(n bots.Notice) string {
 	took := latency(n.Absence)
 	if n.Same || n.Text == "stamp" {
 		return fmt.Sprintf("back after %s", took)
@@ -461,7 +471,7 @@ func (s *joinSeat) walk(rest string) error {
 
 // topSpeed is the greatest speed of the player's own kind, in cells a tick.
 func (s *joinSeat) topSpeed() (top float64) {
-	s.player.See(func(v *player.Sight) {
+	s.player.See(func(v *bots.Sight) {
 		if k := s.schema.Kind(v.Things[v.You].Kind); k != nil {
 			top = k.MaxSpeed
 		}

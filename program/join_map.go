@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"parley/internal/plain"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/world"
 )
 
@@ -22,7 +22,7 @@ type frame struct{ x, y, cells float64 }
 
 // frameOf has the player's own entity in the middle. A player without one watches: everything in
 // sight is on the map.
-func frameOf(v *player.Sight) frame {
+func frameOf(v *bots.Sight) frame {
 	if own, ok := v.Things[v.You]; ok {
 		return frame{own.X, own.Y, mapCells}
 	}
@@ -52,7 +52,7 @@ func (f frame) place(row, column int) (x, y float64) {
 
 // unknown returns the chunks on the map that the player has not been told of.
 func (s *joinSeat) unknown() (list []world.ChunkPlace) {
-	s.player.See(func(v *player.Sight) {
+	s.player.See(func(v *bots.Sight) {
 		f := frameOf(v)
 		for row := range mapHeight {
 			for column := range mapWidth {
@@ -90,7 +90,7 @@ func (s *joinSeat) explore(ctx context.Context) {
 // chart draws what is in sight.
 func (s *joinSeat) chart() string {
 	var b strings.Builder
-	s.player.See(func(v *player.Sight) {
+	s.player.See(func(v *bots.Sight) {
 		f := frameOf(v)
 		var rows [mapHeight][mapWidth]rune
 		for r := range rows {
@@ -163,7 +163,7 @@ func glyph(s *world.Schema, kind int, you bool) rune {
 // list says what is in sight.
 func (s *joinSeat) list() string {
 	var b strings.Builder
-	s.player.See(func(v *player.Sight) {
+	s.player.See(func(v *bots.Sight) {
 		ids := make([]uint16, 0, len(v.Things))
 		for id := range v.Things {
 			ids = append(ids, id)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/internal/plain"
-	"parley/play/player"
+	"parley/play/line"
 	"parley/web"
 )
 
@@ -40,7 +40,7 @@ func (m *matchFlags) check(cmd *cobra.Command, f *joinFlags, dialect string) err
 			}
 		}
 		return nil
-	case !player.TakesTicket(dialect):
+	case !line.HasSessions(dialect):
 		return fmt.Errorf("%s takes no ticket, which a match needs; join replica, relay or duplex", dialect)
 	case f.ticket != "" || f.room != "":
 		return errors.New("a match has a room and a ticket of its own; leave out --room and --ticket")

@@ -11,7 +11,7 @@ import (
 
 	front "parley"
 	"parley/internal/patient"
-	"parley/play/player"
+	"parley/play/bots"
 )
 
 // rope leads to a server, over TCP and UDP at the same port, and its streams can be cut. Without datagrams duplex would wait for its
@@ -168,10 +168,10 @@ func TestJoinCannotComeBack(t *testing.T) {
 
 	var out strings.Builder
 	seat := &joinSeat{out: &out, over: make(chan struct{})}
-	for _, n := range []player.Notice{
-		{Kind: player.Away, Text: "a\x1b[2J"}, {Kind: player.Back, Same: true, Absence: 1230 * time.Millisecond},
-		{Kind: player.Away, Text: "b"}, {Kind: player.Back, Absence: 2 * time.Second},
-		{Kind: player.Away, Text: "c"}, {Kind: player.Ended, Text: "no such session"},
+	for _, n := range []bots.Notice{
+		{Kind: bots.Away, Text: "a\x1b[2J"}, {Kind: bots.Back, Same: true, Absence: 1230 * time.Millisecond},
+		{Kind: bots.Away, Text: "b"}, {Kind: bots.Back, Absence: 2 * time.Second},
+		{Kind: bots.Away, Text: "c"}, {Kind: bots.Ended, Text: "no such session"},
 	} {
 		seat.notice(n)
 	}

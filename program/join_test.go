@@ -16,7 +16,7 @@ import (
 	"parley/account/storetest"
 	"parley/arena"
 	"parley/internal/plain"
-	"parley/play/player"
+	"parley/play/bots"
 )
 
 // serveArena serves the arena in this process, and writes a ready file.
@@ -325,7 +325,7 @@ func TestWhoIsNotLetInReadsWhyOnce(t *testing.T) {
 		}
 	}
 	early := &joinSeat{joining: true, out: io.Discard, over: make(chan struct{})}
-	early.notice(player.Notice{Kind: player.Ended, Text: "kicked"})
+	early.notice(bots.Notice{Kind: bots.Ended, Text: "kicked"})
 	early.sit()
 	if !early.leave() {
 		t.Error("what ended before anybody sat down is forgotten")
@@ -351,7 +351,7 @@ func TestJoinWithoutAServer(t *testing.T) {
 
 // Who plays is in the middle of the map; who watches has everybody on it.
 func TestWhatAMapShows(t *testing.T) {
-	v := &player.Sight{You: 2, Things: map[uint16]player.Thing{1: {X: -500, Y: 480}, 2: {X: 500, Y: -300}, 3: {X: 20, Y: 500}}}
+	v := &bots.Sight{You: 2, Things: map[uint16]bots.Thing{1: {X: -500, Y: 480}, 2: {X: 500, Y: -300}, 3: {X: 20, Y: 500}}}
 	if f := frameOf(v); f != (frame{500, -300, mapCells}) {
 		t.Errorf("a player's is %+v", f)
 	}
@@ -407,9 +407,9 @@ func TestWhatJoinRefuses(t *testing.T) {
 func TestOthersWordsArePlain(t *testing.T) {
 	var out bytes.Buffer
 	seat := &joinSeat{out: &out, over: make(chan struct{})}
-	seat.notice(player.Notice{Kind: player.Said, Name: "a\x1b[2Jnn", Text: "b\x1b[2Jc"})
-	seat.notice(player.Notice{Kind: player.Said, Text: "who am I?"})
-	seat.notice(player.Notice{Kind: player.Ended, Text: "kicked: \x1b]0;x\a"})
+	seat.notice(bots.Notice{Kind: bots.Said, Name: "a\x1b[2Jnn", Text: "b\x1b[2Jc"})
+	seat.notice(bots.Notice{Kind: bots.Said, Text: "who am I?"})
+	seat.notice(bots.Notice{Kind: bots.Ended, Text: "kicked: \x1b]0;x\a"})
 	if got, want := out.String(), "a·[2Jnn: b·[2Jc\nsomebody: who am I?\nkicked: ·]0;x·\n"; got != want {
 		t.Errorf("it is %q, want %q", got, want)
 	}

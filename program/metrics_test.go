@@ -18,7 +18,7 @@ import (
 	front "parley"
 	"parley/arena"
 	"parley/internal/patient"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/protocol/relay"
 	"parley/web"
 	"parley/world"
@@ -74,12 +74,12 @@ func scrape(t *testing.T, page *web.Page) (body string, series []string) {
 }
 
 // enter joins, and tries again if the server is busy.
-func enter(t *testing.T, dialect, addr string, config func() player.Config) *player.Player {
+func enter(t *testing.T, dialect, addr string, config func() bots.Config) *bots.Player {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
-		p, err := player.Join(ctx, dialect, addr, config())
+		p, err := bots.Join(ctx, dialect, addr, config())
 		if err == nil {
 			t.Cleanup(func() { p.Close(context.WithoutCancel(t.Context())) })
 			return p
@@ -112,22 +112,22 @@ func TestNoPlayerIsInALabel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var players []*player.Player
+	var players []*bots.Player
 	for i, name := range []string{`evil"} 1`, "evil\nparley_players 9", `evil\`, `evil{dialect="x"}`, "evil\u202ename", strings.Repeat("evil", 16)} {
 		if _, err := relay.NewTicket(key, "main", name, time.Hour); err != nil {
 			continue // no ticket can have this name
 		}
 		dialect := []string{"replica", "relay", "duplex"}[i%3]
-		players = append(players, enter(t, dialect, addrs[dialect], func() player.Config {
+		players = append(players, enter(t, dialect, addrs[dialect], func() bots.Config {
 			ticket, err := relay.NewTicket(key, "main", name, time.Hour)
 			if err != nil {
 				t.Error(err)
 			}
-			return player.Config{Schema: sim.Schema(), Name: name, Ticket: ticket}
+			return bots.Config{Schema: sim.Schema(), Name: name, Ticket: ticket}
 		}))
 	}
-	players = append(players, enter(t, "realm", addrs["realm"], func() player.Config {
-		return player.Config{Schema: sim.Schema(), Name: "evilaccount", Password: "correct horse", Plain: true}
+	players = append(players, enter(t, "realm", addrs["realm"], func() bots.Config {
+		return bots.Config{Schema: sim.Schema(), Name: "evilaccount", Password: "correct horse", Plain: true}
 	}))
 	if len(players) < 4 {
 		t.Errorf("only %d players came", len(players))

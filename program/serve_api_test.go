@@ -15,7 +15,7 @@ import (
 	front "parley"
 	"parley/arena"
 	"parley/internal/patient"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/protocol/relay"
 	ground "parley/test/field"
 	"parley/web"
@@ -135,8 +135,8 @@ func TestTheAPIOfAServer(t *testing.T) {
 	c.want(200, `{"players":[]}`, "GET", "/v1/rooms/duel-7/players", "")
 
 	schema := ground.Schema(t, arena.Game())
-	ada := ground.Enter(t, "replica", addrs["replica"], player.Config{Schema: schema, Room: front.MainRoom, Name: "ada"})
-	bob := ground.Enter(t, "replica", addrs["replica"], player.Config{Schema: schema})
+	ada := ground.Enter(t, "replica", addrs["replica"], bots.Config{Schema: schema, Room: front.MainRoom, Name: "ada"})
+	bob := ground.Enter(t, "replica", addrs["replica"], bots.Config{Schema: schema})
 	var players web.Players
 	if c.do("GET", "/v1/players", "", &players); len(players.Players) != 2 {
 		t.Fatalf("%+v", players)
@@ -207,7 +207,7 @@ func TestMatchesOverTheAPI(t *testing.T) {
 		if _, err := fmt.Sscanf(m.Ticket, "%x", &ticket); err != nil {
 			t.Fatal(err)
 		}
-		ground.Enter(t, "relay", addrs["relay"], player.Config{Schema: schema, Ticket: ticket})
+		ground.Enter(t, "relay", addrs["relay"], bots.Config{Schema: schema, Ticket: ticket})
 	}
 	var players web.Players
 	if c.do("GET", "/v1/rooms/"+first.Room+"/players", "", &players); len(players.Players) != 2 {
@@ -236,7 +236,7 @@ func TestResultsOverTheAPI(t *testing.T) {
 	next, stop := c.events()
 	defer stop()
 	c.want(201, "", "POST", "/v1/rooms", `{"name":"duel-7","mode":"short"}`)
-	ada := ground.Enter(t, "replica", s.Addrs()[0].Addr.String(), player.Config{Schema: ground.Schema(t, game), Room: "duel-7", Name: "ada"})
+	ada := ground.Enter(t, "replica", s.Addrs()[0].Addr.String(), bots.Config{Schema: ground.Schema(t, game), Room: "duel-7", Name: "ada"})
 	var end web.Ending
 	name, data := next()
 	for name != "ended" {

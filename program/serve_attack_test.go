@@ -17,7 +17,7 @@ import (
 	front "parley"
 	"parley/arena"
 	"parley/internal/patient"
-	"parley/play/player"
+	"parley/play/bots"
 	ground "parley/test/field"
 )
 
@@ -72,7 +72,7 @@ func BenchmarkTicksUnderClientsOfTheAPI(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	crowd := player.Crowd{Addrs: map[string]string{"replica": s.Addrs()[0].Addr.String()}, Bots: map[string]int{"replica": 100}, Seed: 1, Config: player.Config{Schema: ground.Schema(b, arena.Game())}}
+	crowd := bots.Crowd{Addrs: map[string]string{"replica": s.Addrs()[0].Addr.String()}, Bots: map[string]int{"replica": 100}, Seed: 1, Config: bots.Config{Schema: ground.Schema(b, arena.Game())}}
 	ctx, stop := context.WithCancel(b.Context())
 	ended := make(chan struct{})
 	go func() { crowd.Run(ctx); close(ended) }()

@@ -15,7 +15,7 @@ import (
 	front "parley"
 	"parley/arena"
 	"parley/internal/promise"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/protocol/relay"
 	ground "parley/test/field"
 )
@@ -56,11 +56,11 @@ func TestTheAPITellsNoSecret(t *testing.T) {
 			t.Fatal(err)
 		}
 		secrets["the ticket of "+dialect] = ticket
-		p := ground.Enter(t, dialect, addrs[dialect], player.Config{Schema: schema, Ticket: ticket})
+		p := ground.Enter(t, dialect, addrs[dialect], bots.Config{Schema: schema, Ticket: ticket})
 		token, _ := p.Session()
 		secrets["the session of "+dialect] = token[:]
 	}
-	ground.Enter(t, "realm", addrs["realm"], player.Config{Schema: schema, Plain: true, New: true, Name: "horse", Password: "correct horse battery"})
+	ground.Enter(t, "realm", addrs["realm"], bots.Config{Schema: schema, Plain: true, New: true, Name: "horse", Password: "correct horse battery"})
 	for _, call := range []struct{ method, path, body string }{
 		{"GET", "/v1/server", ""}, {"GET", "/v1/rooms", ""}, {"GET", "/v1/rooms/main", ""}, {"GET", "/v1/players", ""}, {"GET", "/v1/rooms/main/players", ""}, {"GET", "/v1/openapi.json", ""},
 		{"POST", "/v1/rooms", `{"name":"a"}`}, {"DELETE", "/v1/rooms/a", ""}, {"POST", "/v1/say", `{"text":"hello"}`},

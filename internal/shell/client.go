@@ -60,6 +60,10 @@ type ClientConfig[E any] struct {
 	// Left is called after messages were given to Send, and says whether more of them wait. An endpoint that
 	// says goodbye waits for them. Left is set if Send is.
 	Left func(now time.Time, left bool)
+
+	// Heard reports whether anything has come from the server: see Answer. It is nil for dialects over a stream, whose server has
+	// answered when the stream is open.
+	Heard func() bool
 }
 
 // Client is a client endpoint with a carrier. Its methods may be called by any goroutine.
@@ -90,22 +94,40 @@ func Dial[E any](ctx context.Context, carrier datagram.Carrier, e Endpoint[E], c
 	x.outbox.wake, x.outbox.errClosed, x.outbox.errFull = carrier.Wake, c.Closed, c.Full
 	x.loop = datagram.StartLoop(carrier, e, datagram.LoopConfig{AfterTurn: x.afterTurn, Ended: x.ended})
 	x.mu.Unlock()
-	select {
-	case <-x.connected:
-		return x, nil
-	case <-x.over:
-	case <-ctx.Done():
+	if err := x.await(ctx); err != nil {
 		if isClosed(x.connected) {
 			return x, nil // both have come: what the server has told by now is not lost
 		}
-		x.Close(ctx)
-		return nil, fmt.Errorf("%s: dial %s: %w", c.Name, carrier.RemoteAddr(), ctx.Err())
+		gone, cancel := context.WithCancel(ctx)
+		cancel()
+		x.Close(gone)
+		return nil, fmt.Errorf("%s: dial %s: %w", c.Name, carrier.RemoteAddr(), err)
 	}
 	if isClosed(x.connected) {
 		return x, nil // the connection was made, and there may be events to read before its end
 	}
 	x.loop.Close()
 	return nil, x.why
+}
+
+// await waits until the handshake is done or the connection has ended. It returns the error of a wait that is over before.
+func (c *Client[E]) await(ctx context.Context) error {
+	unanswered, stop := c.unanswered(ctx)
+	defer stop()
+	for {
+		select {
+		case <-c.connected:
+			return nil
+		case <-c.over:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-unanswered:
+			if !c.heard() {
+				return ErrNoAnswer
+			}
+		}
+	}
 }
 
 // LocalAddr returns the client's address.

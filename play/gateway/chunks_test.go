@@ -9,7 +9,7 @@ import (
 
 	"parley/internal/patient"
 	"parley/internal/promise"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/protocol/realm"
 	realmcore "parley/protocol/realm/core"
 	"parley/protocol/replica"
@@ -103,7 +103,7 @@ func TestReplicaSendsTerrainThatDidNotFit(t *testing.T) {
 		t.Fatalf("%d messages filled the window of %d", full, asked)
 	}
 	until(t, h, "it has the chunk", func() (has bool) {
-		p.See(func(v *player.Sight) { has = v.Land[world.ChunkPlace{BX: 3, BY: 4}] != nil })
+		p.See(func(v *bots.Sight) { has = v.Land[world.ChunkPlace{BX: 3, BY: 4}] != nil })
 		return has
 	})
 }

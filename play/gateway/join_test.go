@@ -11,7 +11,7 @@ import (
 
 	"parley/arena"
 	"parley/internal/patient"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/world"
 )
 
@@ -98,11 +98,11 @@ func follow[E any](t *testing.T, stop func(context.Context) error, events iter.S
 
 // guest is a player of any dialect, and what it was told.
 type guest struct {
-	*player.Player // nil if it could not join
-	mu             sync.Mutex
-	joined         bool     // or could not
-	said           []string // lines of chat
-	end            string   // why it is out
+	*bots.Player // nil if it could not join
+	mu           sync.Mutex
+	joined       bool     // or could not
+	said         []string // lines of chat
+	end          string   // why it is out
 }
 
 // listener is a dialect that can be joined.
@@ -115,11 +115,11 @@ type listener interface {
 func come(t *testing.T, h *Hub, d listener, ticket []byte) *guest {
 	t.Helper()
 	g := &guest{}
-	c := player.Config{Schema: h.main.sim.Schema(), TickRate: h.cfg.TickRate, Name: "ann", Plain: true, Land: true, Ticket: ticket, Notice: g.notice}
+	c := bots.Config{Schema: h.main.sim.Schema(), TickRate: h.cfg.TickRate, Name: "ann", Plain: true, Land: true, Ticket: ticket, Notice: g.notice}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	var joining sync.WaitGroup
 	joining.Go(func() {
-		p, err := player.Join(ctx, d.Name(), d.Addr().String(), c)
+		p, err := bots.Join(ctx, d.Name(), d.Addr().String(), c)
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if g.Player, g.joined = p, true; err != nil {
@@ -143,13 +143,13 @@ func join(t *testing.T, h *Hub, d listener, ticket []byte) *guest {
 	return g
 }
 
-func (g *guest) notice(n player.Notice) {
+func (g *guest) notice(n bots.Notice) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch n.Kind {
-	case player.Said:
+	case bots.Said:
 		g.said = append(g.said, n.Name+": "+n.Text)
-	case player.Ended:
+	case bots.Ended:
 		g.end = n.Text
 	}
 }
@@ -170,7 +170,7 @@ func (g *guest) in() (in bool) {
 	p, end := g.Player, g.end
 	g.mu.Unlock()
 	if p != nil && end == "" {
-		p.See(func(v *player.Sight) { in = len(v.Things) > 0 })
+		p.See(func(v *bots.Sight) { in = len(v.Things) > 0 })
 	}
 	return in
 }

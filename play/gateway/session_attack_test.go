@@ -14,8 +14,8 @@ import (
 	"parley/account/storetest"
 	"parley/internal/patient"
 	"parley/internal/promise"
+	"parley/play/bots"
 	"parley/play/message"
-	"parley/play/player"
 	duplexcore "parley/protocol/duplex/core"
 	"parley/protocol/realm"
 )
@@ -163,12 +163,12 @@ func TestRoomsComeAndGoOverTheWire(t *testing.T) {
 		for _, d := range all {
 			g := &guest{}
 			list = append(list, g)
-			c := player.Config{Schema: h.main.sim.Schema(), TickRate: h.cfg.TickRate, Name: "ann", Plain: true, Room: "arena", Notice: g.notice}
+			c := bots.Config{Schema: h.main.sim.Schema(), TickRate: h.cfg.TickRate, Name: "ann", Plain: true, Room: "arena", Notice: g.notice}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			joined := make(chan struct{})
 			go func() {
 				defer close(joined)
-				p, err := player.Join(ctx, d.Name(), d.Addr().String(), c)
+				p, err := bots.Join(ctx, d.Name(), d.Addr().String(), c)
 				g.mu.Lock()
 				defer g.mu.Unlock()
 				if g.Player, g.joined = p, true; err != nil {

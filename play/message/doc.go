@@ -1,6 +1,6 @@
 // Package message has the content of the dialects' packets when they carry a world: how a client steers, acts and speaks,
 // and how a server tells of entities, actions, chat and terrain. docs/gateway.md has the same as tables. Servers
-// (play/gateway) and clients (play/player) both use it, so each message is written and read in one place.
+// (play/gateway) and clients (play/line, play/bots, play/picture) both use it, so each message is written and read in one place.
 //
 // # Usage
 //

@@ -64,7 +64,7 @@ func dialMain(ctx context.Context, addr string, config *tls.Config) (*stream.Cli
 		config = config.Clone()
 		config.ServerName, _, _ = net.SplitHostPort(addr) // an address that cannot be split is not dialed
 	}
-	return stream.Dial(ctx, net.Dialer{KeepAliveConfig: tcpKeepAlive}, at, config, drainWait)
+	return stream.Dial(ctx, net.Dialer{KeepAliveConfig: tcpKeepAlive, Deadline: shell.AnswerBy(ctx)}, at, config, drainWait)
 }
 
 func dial(ctx context.Context, main *stream.Client, socket *udp.Socket, c Config) (*Client, error) {
@@ -130,7 +130,8 @@ func (c *Client) RequestSync() error { return c.do(c.core.RequestSync) }
 // Query sends a query to the server and waits for the reply, until ctx ends. Status 0 is
 // success. A reply on main comes after everything sent there before it, so another goroutine
 // must read Events meanwhile. The feed takes only idempotent queries. There, a query waits
-// until an earlier one of the same code is done.
+// until an earlier one of the same code is done. With a ctx that has ended the query is sent, and nobody waits for the reply: the
+// error is then that of ctx, and also ErrBusy if it was not sent.
 func (c *Client) Query(ctx context.Context, on core.Channel, code uint8, data []byte) (status uint8, reply []byte, err error) {
 	wait := make(chan Event, 1)
 	var id uint32
@@ -149,7 +150,7 @@ func (c *Client) Query(ctx context.Context, on core.Channel, code uint8, data []
 		}
 		select {
 		case <-ctx.Done():
-			return 0, nil, fmt.Errorf("duplex: query %d: %w", code, ctx.Err())
+			return 0, nil, fmt.Errorf("duplex: query %d: %w: %w", code, ErrBusy, ctx.Err())
 		case <-c.shell.Over():
 			return 0, nil, ErrClosed
 		case <-time.After(busyPause):

@@ -32,7 +32,7 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	if !c.Plain {
 		secure = c.trust(addr)
 	}
-	main, err := stream.Dial(ctx, net.Dialer{}, addr, secure, c.Linger)
+	main, err := stream.Dial(ctx, net.Dialer{Deadline: shell.AnswerBy(ctx)}, addr, secure, c.Linger)
 	if err != nil {
 		return nil, fmt.Errorf("realm: dial %s: %w", addr, err)
 	}

@@ -74,7 +74,7 @@ func dial(ctx context.Context, carrier datagram.Carrier, c Config, patience time
 	x.shell, err = shell.Dial(ctx, carrier, x.endpoint, shell.ClientConfig[Event]{
 		Name: "relay", Closed: ErrClosed, Full: ErrBacklogFull, Log: c.Log,
 		Kind: kind, First: uint8(EventJoined), Final: uint8(EventLeft), Own: owned, Size: size, Last: last,
-		Send: x.send, Left: x.endpoint.left,
+		Send: x.send, Left: x.endpoint.left, Heard: func() bool { return x.endpoint.Stats().In > 0 },
 	})
 	if err != nil {
 		return nil, err

@@ -52,7 +52,8 @@ func dial(ctx context.Context, carrier datagram.Carrier, c Config) (*Client, err
 	x.shell, err = shell.Dial(ctx, carrier, x.endpoint, shell.ClientConfig[Event]{
 		Name: "replica", Closed: ErrClosed, Full: ErrWindowFull, Log: c.Log,
 		Kind: kind, First: uint8(EventConnected), Final: uint8(EventClosed), Own: owned, Size: size, Last: last,
-		Send: x.send, Left: x.endpoint.AwaitMore,
+		Heard: func() bool { return x.endpoint.Stats().In > 0 },
+		Send:  x.send, Left: x.endpoint.AwaitMore,
 	})
 	if err != nil {
 		return nil, err

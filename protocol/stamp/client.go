@@ -46,6 +46,7 @@ func dial(ctx context.Context, carrier datagram.Carrier, c Config) (*Client, err
 	var err error
 	x.shell, err = shell.Dial(ctx, carrier, x.endpoint, shell.ClientConfig[Event]{
 		Name: "stamp", Log: c.Log, Kind: kind, First: uint8(EventConnected), Final: uint8(EventClosed), Own: owned, Size: size, Last: last,
+		Heard: func() bool { return x.endpoint.Stats().In > 0 },
 	})
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"parley/internal/pagetest"
 	"parley/internal/patient"
 	"parley/internal/promise"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/test/field"
 )
 
@@ -84,7 +84,7 @@ func forgedSources(t *testing.T, d door, sources int) (ok bool) {
 	a.wait(t)
 	in := []*field.Visitor{present}
 	for range 2 {
-		for _, dialect := range player.Dialects {
+		for _, dialect := range bots.Dialects {
 			in = append(in, s.enter(t, dialect))
 		}
 	}
@@ -149,7 +149,7 @@ func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 			for i := range promise.Keeps(t, "T31", d.dialect+", real sockets", count(4, 100)) {
 				dialect := d.dialect
 				if i%4 == 3 {
-					dialect = player.Dialects[i/4%len(player.Dialects)]
+					dialect = bots.Dialects[i/4%len(bots.Dialects)]
 				}
 				s.enter(t, dialect).Leave()
 			}

@@ -15,7 +15,7 @@ import (
 
 	"parley/account/sqlite"
 	"parley/arena"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/test/field"
 )
 
@@ -55,7 +55,7 @@ func (s *server) enter(t *testing.T, dialect string) *field.Visitor {
 	ctx, cancel := context.WithTimeout(t.Context(), field.Patience)
 	defer cancel()
 	s.names++
-	c := player.Config{Schema: s.Schema, Plain: true, New: true, Name: fmt.Sprintf("honest-%d", s.names), Password: "an honest word"}
+	c := bots.Config{Schema: s.Schema, Plain: true, New: true, Name: fmt.Sprintf("honest-%d", s.names), Password: "an honest word"}
 	for {
 		s.tries++
 		v, err := field.Visit(ctx, dialect, s.At[dialect], c)

@@ -17,8 +17,8 @@ import (
 	"parley/arena"
 	"parley/internal/patient"
 	"parley/internal/promise"
+	"parley/play/bots"
 	"parley/play/gateway"
-	"parley/play/player"
 	"parley/protocol/realm"
 	"parley/protocol/relay"
 	"parley/test/field"
@@ -129,7 +129,7 @@ func TestTheLogTellsNoSecret(t *testing.T) {
 	var in [5]atomic.Int64
 	visit := func(i int, dialect string, long time.Duration) { // long is for how long it waits to be in, once it is connected
 		k := int(next.Add(1))
-		c := player.Config{Schema: schema, TickRate: rate, Plain: true, New: true, Name: fmt.Sprint("p", k), Password: password, Ticket: tickets[k%len(tickets)]}
+		c := bots.Config{Schema: schema, TickRate: rate, Plain: true, New: true, Name: fmt.Sprint("p", k), Password: password, Ticket: tickets[k%len(tickets)]}
 		if dialect == "stamp" {
 			c.Ticket = nil
 		} else if k%7 == 0 {

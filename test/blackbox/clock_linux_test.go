@@ -16,7 +16,7 @@ func BenchmarkTimeAnswers(b *testing.B) {
 	const each = 40
 	config := loadConfig{Favoured: true}
 	l := startLoaded(b, config)
-	defer play(b, bots(b, l, config, each))()
+	defer play(b, crowdOf(b, l, config, each))()
 	for f := l.say(loadFigures); f.Players < 4*each || f.Spectators < each; f = l.say(loadFigures) {
 		time.Sleep(50 * time.Millisecond)
 	}

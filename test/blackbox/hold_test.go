@@ -13,7 +13,7 @@ import (
 
 	"parley/internal/patient"
 	"parley/internal/promise"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/test/field"
 	"parley/world"
 )
@@ -42,7 +42,7 @@ func (c *crowd) join(n int) (refused int) {
 		mu.Unlock()
 		wg.Go(func() {
 			defer func() { patient.Value(room) }()
-			p, err := field.Visit(c.t.Context(), c.dialect, c.l.addrs[c.dialect], player.Config{
+			p, err := field.Visit(c.t.Context(), c.dialect, c.l.addrs[c.dialect], bots.Config{
 				Schema: c.schema, Plain: true, New: true, Name: name, Password: "a holder's own word",
 			})
 			mu.Lock()
@@ -71,7 +71,7 @@ func (c *crowd) ended() (n uint64) {
 // told returns how often somebody was told of a change.
 func (c *crowd) told() (n uint64) {
 	for _, p := range c.players {
-		p.See(func(v *player.Sight) { n += v.Updates })
+		p.See(func(v *bots.Sight) { n += v.Updates })
 	}
 	return n
 }
@@ -124,10 +124,10 @@ func TestHold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, dialect := range player.Dialects {
+	for _, dialect := range bots.Dialects {
 		t.Run(dialect, func(t *testing.T) {
 			n, periods := 200, 40
-			today := dialect == player.Dialects[time.Now().YearDay()%len(player.Dialects)]
+			today := dialect == bots.Dialects[time.Now().YearDay()%len(bots.Dialects)]
 			if today {
 				periods = 60 * 20
 			}

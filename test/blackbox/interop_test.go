@@ -12,7 +12,7 @@ import (
 	"parley/internal/pagetest"
 	"parley/internal/patient"
 	"parley/internal/promise"
-	"parley/play/player"
+	"parley/play/bots"
 )
 
 // rough is a path that loses a tenth of all datagrams of a raw client, or swaps them with the next, each way.
@@ -95,7 +95,7 @@ func TestInterop(t *testing.T) {
 		t.Fatalf("docs/interop.md has %d rows", len(rows))
 	}
 	var wg sync.WaitGroup
-	for d, dialect := range player.Dialects {
+	for d, dialect := range bots.Dialects {
 		row := rows[d]
 		if row["dialect"] != dialect {
 			t.Errorf("row %d of the page is %s, and not %s", d, row["dialect"], dialect)

@@ -34,7 +34,7 @@ func TestTheWallClockJumps(t *testing.T) {
 		t.Helper()
 		defer patient.End().Stop()
 		for seed := uint64(1); ; seed++ {
-			crowd := bots(t, l, config, each)
+			crowd := crowdOf(t, l, config, each)
 			joined := make(chan struct{}, 5*each)
 			crowd.Seed, crowd.Joined = seed<<8+uint64(total), func() { joined <- struct{}{} }
 			stop := play(t, crowd)

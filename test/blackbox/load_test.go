@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"parley/internal/patient"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/protocol/replica"
 	"parley/test/field"
 )
@@ -27,21 +27,21 @@ func machineLoad() string {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// bots are so many of each dialect, in this process.
-func bots(t testing.TB, l *loaded, c loadConfig, each int) *player.Crowd {
-	crowd := &player.Crowd{Addrs: l.addrs, Bots: map[string]int{}, Seed: 1, Config: player.Config{Schema: field.Schema(t, c.game()), Plain: c.Plain, TickRate: c.TickRate}}
-	for _, d := range player.Dialects {
+// crowdOf returns so many bots of each dialect, in this process.
+func crowdOf(t testing.TB, l *loaded, c loadConfig, each int) *bots.Crowd {
+	crowd := &bots.Crowd{Addrs: l.addrs, Bots: map[string]int{}, Seed: 1, Config: bots.Config{Schema: field.Schema(t, c.game()), Plain: c.Plain, TickRate: c.TickRate}}
+	for _, d := range bots.Dialects {
 		crowd.Bots[d] = each
 	}
 	return crowd
 }
 
 // play runs a crowd until stop is called, which returns what came of it.
-func play(t testing.TB, crowd *player.Crowd) (stop func() []player.Result) {
+func play(t testing.TB, crowd *bots.Crowd) (stop func() []bots.Result) {
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan []player.Result, 1)
+	ended := make(chan []bots.Result, 1)
 	go func() { ended <- crowd.Run(ctx) }()
-	return sync.OnceValue(func() []player.Result {
+	return sync.OnceValue(func() []bots.Result {
 		cancel()
 		return patient.Value(ended)
 	})
@@ -56,7 +56,7 @@ func BenchmarkOneThousandEntities(b *testing.B) {
 	spinP50, spinP99 := spins(b, max(b.N, 200), 5*time.Millisecond)
 	config := loadConfig{Drifters: 1000 - 4*each, Favoured: true}
 	l := startLoaded(b, config)
-	stop := play(b, bots(b, l, config, each))
+	stop := play(b, crowdOf(b, l, config, each))
 	defer stop()
 	clock := time.NewTicker(time.Second / 20)
 	defer clock.Stop()
@@ -214,7 +214,7 @@ func tickAllocations(t *testing.T, each int) (clean, judged int, faults []string
 		}
 	}
 	come := func(n int, seed uint64) (leave func()) {
-		crowd := bots(t, l, config, n)
+		crowd := crowdOf(t, l, config, n)
 		crowd.Seed = seed
 		stop := play(t, crowd)
 		return func() {

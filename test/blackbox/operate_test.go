@@ -16,7 +16,7 @@ import (
 	"parley/arena"
 	"parley/internal/patient"
 	"parley/internal/promise"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/test/field"
 )
 
@@ -228,12 +228,12 @@ func TestWhoVanishesIsSeenToGo(t *testing.T) {
 	prTier(t)
 	t.Parallel() // it mostly waits
 	s := serve(t)
-	watcher := field.Enter(t, "duplex", s.addrs["duplex"], player.Config{Schema: field.Schema(t, arena.Game())})
+	watcher := field.Enter(t, "duplex", s.addrs["duplex"], bots.Config{Schema: field.Schema(t, arena.Game())})
 	sees := func(n int) {
 		t.Helper()
 		for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 			got := 0
-			watcher.See(func(v *player.Sight) { got = len(v.Things) })
+			watcher.See(func(v *bots.Sight) { got = len(v.Things) })
 			if got == n {
 				return
 			}

@@ -13,7 +13,7 @@ import (
 	"parley/arena"
 	"parley/internal/patient"
 	"parley/internal/promise"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/test/field"
 )
 
@@ -54,7 +54,7 @@ func enters(t *testing.T, s *server, dialect, ticket string) (in bool, told stri
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	v, err := field.Visit(ctx, dialect, s.addrs[dialect], player.Config{Schema: field.Schema(t, arena.Game()), Ticket: raw})
+	v, err := field.Visit(ctx, dialect, s.addrs[dialect], bots.Config{Schema: field.Schema(t, arena.Game()), Ticket: raw})
 	if err != nil {
 		return false, err.Error()
 	}

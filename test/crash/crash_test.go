@@ -12,8 +12,8 @@ import (
 	"parley/internal/kit/chance"
 	"parley/internal/patient"
 	"parley/internal/promise"
+	"parley/play/bots"
 	"parley/play/keep"
-	"parley/play/player"
 	"parley/test/field"
 )
 
@@ -71,7 +71,7 @@ func newLife(t *testing.T, mode keep.Mode, r *rand.Rand) *life {
 		patient.Done(all.Wait)
 	})
 	t.Cleanup(l.stop)
-	for _, dialect := range player.Dialects {
+	for _, dialect := range bots.Dialects {
 		w := &witness{t: t, s: l.s, notes: l.notes, dialect: dialect, schema: schema, news: make(chan struct{}, 1)}
 		l.witnesses = append(l.witnesses, w)
 		all.Go(func() { w.live(ctx) })

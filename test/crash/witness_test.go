@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"parley/play/bots"
+	"parley/play/line"
 	"parley/play/message"
-	"parley/play/player"
 	"parley/world"
 )
 
@@ -22,7 +23,7 @@ type notes struct {
 }
 
 // sees notes a walker. It reports false while the dialect has not told all of it.
-func (n *notes) sees(b player.Thing) (row, steps int, ok bool) {
+func (n *notes) sees(b bots.Thing) (row, steps int, ok bool) {
 	if b.X == 0 || b.Y == 0 { // never in the game: half a cell further
 		return 0, 0, false
 	}
@@ -67,7 +68,7 @@ type witness struct {
 	schema  *world.Schema
 
 	mu      sync.Mutex
-	p       *player.Player
+	p       *bots.Player
 	name    string
 	in      bool          // it is in the game, as far as it knows
 	arrived bool          // it has come or come back since the last kill
@@ -112,13 +113,13 @@ func (w *witness) enter(ctx context.Context, name string) bool {
 	w.mu.Lock()
 	w.name, w.in, w.arrived, w.fresh, w.ended, w.row, w.least, w.bound = name, false, false, false, false, 0, 0, false
 	w.mu.Unlock()
-	c := player.Config{Schema: w.schema, TickRate: tickRate, Name: name, Password: "a walker's own word", Plain: true, Notice: w.notice, Resume: player.Resume{On: true}}
-	if player.TakesTicket(w.dialect) {
+	c := bots.Config{Schema: w.schema, TickRate: tickRate, Name: name, Password: "a walker's own word", Plain: true, Notice: w.notice, Resume: line.Resume{On: true}}
+	if line.HasSessions(w.dialect) {
 		c.Room = "main"
 	}
 	for ctx.Err() == nil {
 		joining, cancel := context.WithTimeout(ctx, 10*time.Second)
-		p, err := player.Join(joining, w.dialect, w.s.addr(w.dialect), c)
+		p, err := bots.Join(joining, w.dialect, w.s.addr(w.dialect), c)
 		cancel()
 		if err == nil {
 			w.mu.Lock()
@@ -158,7 +159,7 @@ func (w *witness) play(ctx context.Context) {
 		if err == nil && n%16 == 0 {
 			err = w.p.Say(ctx, fmt.Sprintf("%s says %d", name, n))
 		}
-		if err != nil && !errors.Is(err, player.ErrAway) && ctx.Err() == nil {
+		if err != nil && !errors.Is(err, bots.ErrAway) && ctx.Err() == nil {
 			w.t.Logf("%s: %v", name, err) // a query that a killed server did not answer
 		}
 		for w.stands(steps) && w.wait(ctx, time.Second) {
@@ -186,25 +187,25 @@ func (w *witness) wait(ctx context.Context, most time.Duration) bool {
 	return false
 }
 
-func (w *witness) notice(n player.Notice) {
+func (w *witness) notice(n bots.Notice) {
 	switch n.Kind {
-	case player.Said:
+	case bots.Said:
 		if n.Name != message.ServerName { // a refusal is no line of the game
 			w.notes.hears(n.Text)
 		}
-	case player.Updated:
+	case bots.Updated:
 		w.look()
-	case player.Away, player.Back, player.Ended:
+	case bots.Away, bots.Back, bots.Ended:
 		w.mu.Lock()
 		switch n.Kind {
-		case player.Away:
+		case bots.Away:
 			w.away++
 			w.in, w.least = false, w.notes.steps(w.row)
-		case player.Back:
+		case bots.Back:
 			w.back++
 			w.in, w.arrived = w.dialect == "stamp", true // others are in when they have seen themselves
 			w.absent = append(w.absent, n.Absence)
-		case player.Ended:
+		case bots.Ended:
 			w.ended, w.in, w.why = true, false, n.Text
 		}
 		w.mu.Unlock()
@@ -226,7 +227,7 @@ func (w *witness) look() {
 	if w.p == nil { // it is still joining
 		return
 	}
-	w.p.See(func(v *player.Sight) {
+	w.p.See(func(v *bots.Sight) {
 		for id, b := range v.Things {
 			row, steps, ok := w.notes.sees(b)
 			switch {

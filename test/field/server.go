@@ -9,7 +9,7 @@ import (
 	"parley"
 	"parley/account/storetest"
 	"parley/internal/patient"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/world"
 )
 
@@ -96,7 +96,7 @@ func (s *Server) Audience(t testing.TB) *Visitor {
 		if !there {
 			continue
 		}
-		v, err := Visit(t.Context(), dialect, addr, player.Config{Schema: s.Schema})
+		v, err := Visit(t.Context(), dialect, addr, bots.Config{Schema: s.Schema})
 		if err != nil {
 			t.Fatal(err)
 		}

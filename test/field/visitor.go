@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"parley/internal/patient"
-	"parley/play/player"
+	"parley/play/bots"
 )
 
 // Patience ends a wait that would else last for ever. It is no measure.
@@ -17,44 +17,44 @@ const Patience = 3 * time.Minute
 
 // Visitor is a player of any dialect, and what it was told.
 type Visitor struct {
-	*player.Player
+	*bots.Player
 	mu    sync.Mutex
 	said  []string
 	acts  int
 	end   string
-	watch func(*player.Sight)
+	watch func(*bots.Sight)
 }
 
 // Visit connects a player. It may be turned away later.
-func Visit(ctx context.Context, dialect, addr string, c player.Config) (*Visitor, error) {
+func Visit(ctx context.Context, dialect, addr string, c bots.Config) (*Visitor, error) {
 	v := &Visitor{}
 	c.Notice = v.notice
-	p, err := player.Join(ctx, dialect, addr, c)
+	p, err := bots.Join(ctx, dialect, addr, c)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.Player = p
 	return v, err
 }
 
-func (v *Visitor) notice(n player.Notice) {
+func (v *Visitor) notice(n bots.Notice) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch n.Kind {
-	case player.Said:
+	case bots.Said:
 		v.said = append(v.said, n.Text)
-	case player.Acted:
+	case bots.Acted:
 		v.acts++
-	case player.Updated:
+	case bots.Updated:
 		if v.watch != nil {
 			v.See(v.watch)
 		}
-	case player.Ended:
+	case bots.Ended:
 		v.end = cmp.Or(n.Text, "without a word")
 	}
 }
 
 // Watch has look called with each update from now on.
-func (v *Visitor) Watch(look func(*player.Sight)) {
+func (v *Visitor) Watch(look func(*bots.Sight)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.watch = look
@@ -96,7 +96,7 @@ func (v *Visitor) In() (in bool) {
 		_, in = v.Own()
 		return in
 	}
-	v.See(func(s *player.Sight) { in = len(s.Things) > 0 })
+	v.See(func(s *bots.Sight) { in = len(s.Things) > 0 })
 	return in
 }
 
@@ -122,7 +122,7 @@ func (v *Visitor) Wait(most time.Duration) (in bool) {
 
 // Enter has a player enter, who comes again when it is turned away: a server that is behind the clock lets nobody in. It
 // leaves with the test.
-func Enter(t testing.TB, dialect, addr string, c player.Config) *Visitor {
+func Enter(t testing.TB, dialect, addr string, c bots.Config) *Visitor {
 	t.Helper()
 	for end := time.Now().Add(Patience); ; {
 		v, err := Visit(t.Context(), dialect, addr, c)

@@ -12,7 +12,8 @@ import (
 	"parley/internal/kit"
 	"parley/internal/kit/chance"
 	"parley/internal/patient"
-	"parley/play/player"
+	"parley/play/bots"
+	"parley/play/line"
 	"parley/test/field"
 	"parley/world"
 )
@@ -93,7 +94,7 @@ func (e *evening) open() {
 	}
 	e.server = server
 	for i := range seats {
-		for _, dialect := range player.Dialects {
+		for _, dialect := range bots.Dialects {
 			g := &guest{e: e, dialect: dialect, name: fmt.Sprintf("%s-%d", dialect, i), todo: make(chan func(), 8)}
 			e.group.Go(func() {
 				for do := range g.todo {
@@ -101,7 +102,7 @@ func (e *evening) open() {
 				}
 			})
 			e.guests = append(e.guests, g)
-			g.enter(player.Config{})
+			g.enter(bots.Config{})
 		}
 	}
 	players, err := server.Players()
@@ -118,7 +119,7 @@ func (e *evening) open() {
 }
 
 // enter joins, or comes back.
-func (g *guest) enter(c player.Config) {
+func (g *guest) enter(c bots.Config) {
 	g.tap = newTap(g.e, g.e.server.At[g.dialect], g.e.loss, g.e.rand.Uint64(), func() { // realm's inputs have a tick, and the world goes back for it
 		if g.dialect == "realm" {
 			g.e.pass(2)
@@ -145,8 +146,8 @@ func (g *guest) enter(c player.Config) {
 // back has a player come back: after its stream was cut, or while its datagrams still go both ways, and its old connection is closed
 // for it.
 func (g *guest) back() {
-	var c player.Config
-	if player.TakesTicket(g.dialect) {
+	var c bots.Config
+	if line.HasSessions(g.dialect) {
 		patient.Until(g.e, "it is told a session", func() bool { token, _ := g.Session(); return token != [16]byte{} })
 		c.Session, _ = g.Session()
 	}
@@ -269,7 +270,7 @@ func (e *evening) search() {
 	}
 	e.searchLog()
 	whispers := 0
-	for _, dialect := range player.Dialects {
+	for _, dialect := range bots.Dialects {
 		c := found[dialect]
 		e.Logf("%s: %d bytes with %d secrets, %d of them whispers, and %d marks that their viewer may know, and %d that it may not; %v", dialect, c.bytes, c.known, c.whispers, c.marks, c.leaks, e.table)
 		whispers += c.whispers

@@ -100,14 +100,15 @@ var table = []row{
 	{path: "play/picture", mayImport: []string{"world", "play/message", "play/schema", "protocol/*", "protocol/*/core", "internal/serial"}},
 	{path: "play/gateway", mayImport: []string{"protocol/*", "protocol/*/core", "protocol/relay/connector", "world", "arena", "account", "play/message", "play/keep", "play/schema", "internal/admission", "internal/pagetest", "internal/promise", "internal/pace", "internal/reliable", "internal/serial", "internal/metric"}, shell: everyFile},
 	{path: "play/keep", mayImport: []string{"world"}, shell: everyFile},
-	{path: "play/player", mayImport: []string{"protocol/*", "protocol/*/core", "world", "account", "play/message", "play/schema", "internal/plain"}, shell: everyFile},
+	{path: "play/line", mayImport: []string{"protocol/*", "protocol/*/core", "world", "play/message", "play/schema", "internal/shell"}, shell: everyFile},
+	{path: "play/bots", mayImport: []string{"protocol/*", "protocol/*/core", "world", "play/line", "play/message", "play/schema", "internal/plain"}, shell: everyFile},
 	{path: "web", mayImport: []string{"internal/admission"}, modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
 
 	// Tests of the built program: they know nothing of it but its bytes.
 	{path: "test/blackbox", shell: everyFile},
 
 	// Whole servers and their visitors, for tests.
-	{path: "test/field", mayImport: []string{".", "account/storetest", "internal/patient", "play/player", "world"}, shell: everyFile},
+	{path: "test/field", mayImport: []string{".", "account/storetest", "internal/patient", "play/bots", "world"}, shell: everyFile},
 
 	// Tests of a whole server under attack.
 	{path: "test/attack", shell: everyFile},

@@ -1,17 +1,20 @@
-package player_test
+package line_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
 
+	"parley/arena"
 	"parley/internal/patient"
+	"parley/play/line"
 	"parley/play/message"
-	"parley/play/player"
+	"parley/test/field"
 )
 
-var back = player.Resume{On: true}
+var back = line.Resume{On: true}
 
 // Over each dialect with sessions a player enters with its pass, learns its session, and comes back with it as the same player
 // when the server has closed; as often as it takes.
@@ -20,7 +23,7 @@ func TestAPlayerComesBackWithItsSession(t *testing.T) {
 	for _, dialect := range boothDialects {
 		t.Run(dialect, func(t *testing.T) {
 			b := newBooth(t)
-			x := b.call(dialect, player.Config{Room: "duel", Name: "ann", Resume: back})
+			x := b.call(line.Config{Room: "duel", Name: "ann", Resume: back}, dialect)
 			token := x.token(message.Token{})
 			if _, hold := x.Session(); hold != 30*time.Second {
 				t.Errorf("the place is held for %v", hold)
@@ -33,25 +36,22 @@ func TestAPlayerComesBackWithItsSession(t *testing.T) {
 					})
 				}
 				b.drop[dialect]("server closing")
-				x.wants(player.Away)
-				if n := x.wants(player.Back); !n.Same || n.Absence <= 0 || n.Text != dialect {
+				x.wants(line.Away)
+				if n := x.wants(line.Back); !n.Same || n.Absence <= 0 || n.Text != dialect {
 					t.Errorf("%+v", n)
 				}
 				token = x.token(token)
 			}
-			if err := x.Steer(1, 1); err != nil {
+			if err := x.Now().Say("hello"); err != nil {
 				t.Error(err)
 			}
 			if got, want := b.passes(), []string{"room duel, name ann", "S", "S", "S"}; !slices.Equal(got, want) || b.count() != 1 {
 				t.Errorf("%d players showed %q, want %q", b.count(), got, want)
 			}
-			if got := x.strange(); len(got) > 0 {
-				t.Errorf("it took messages that it does not know for entities %d", got)
-			}
 			if err := x.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
-			x.wants(player.Ended)
+			x.wants(line.Ended)
 		})
 	}
 }
@@ -59,16 +59,16 @@ func TestAPlayerComesBackWithItsSession(t *testing.T) {
 // A session goes on over another dialect, with the player that joined and with a new client that has its token.
 func TestASessionGoesOnOverAnotherDialect(t *testing.T) {
 	b := newBooth(t)
-	ways := []player.Way{{Dialect: "duplex", Addr: b.at["duplex"]}, {Dialect: "replica", Addr: b.at["replica"]}}
-	x := b.call("relay", player.Config{Room: "duel", Resume: player.Resume{On: true, Ways: ways}})
+	x := b.call(line.Config{Room: "duel", Resume: back}, "relay", "duplex", "replica")
 	token := x.token(message.Token{})
 	b.drop["relay"]("server closing")
-	x.wants(player.Away)
-	if n := x.wants(player.Back); !n.Same || x.Speaks() != "duplex" || x.Dialect != "relay" {
-		t.Errorf("%+v, and it speaks %s", n, x.Speaks())
+	b.shut["relay"]()
+	x.wants(line.Away)
+	if n := x.wants(line.Back); !n.Same || x.Now().Dialect != "duplex" || x.Dialect() != "relay" {
+		t.Errorf("%+v, and it speaks %s", n, x.Now().Dialect)
 	}
 	token = x.token(token)
-	y := b.call("replica", player.Config{Session: token})
+	y := b.call(line.Config{Session: token}, "replica")
 	y.token(message.Token{})
 	if got, want := b.passes(), []string{"room duel, name ", "S", "S"}; !slices.Equal(got, want) || b.count() != 1 {
 		t.Errorf("%d players showed %q, want %q", b.count(), got, want)
@@ -80,18 +80,18 @@ func TestWhoIsToldToGoGoes(t *testing.T) {
 	for _, dialect := range boothDialects {
 		for _, tt := range []struct {
 			name, why string
-			resume    player.Resume
+			resume    line.Resume
 		}{
-			{"kicked", "go away", player.Resume{On: true, Anew: true}},
-			{"resumed", "resumed elsewhere", player.Resume{On: true, Anew: true}},
-			{"off", "server closing", player.Resume{}},
+			{"kicked", "go away", line.Resume{On: true, Anew: true}},
+			{"resumed", "resumed elsewhere", line.Resume{On: true, Anew: true}},
+			{"off", "server closing", line.Resume{}},
 		} {
 			t.Run(dialect+"/"+tt.name, func(t *testing.T) {
 				b := newBooth(t)
-				x := b.call(dialect, player.Config{Room: "duel", Resume: tt.resume})
+				x := b.call(line.Config{Room: "duel", Resume: tt.resume}, dialect)
 				x.token(message.Token{})
 				b.drop[dialect](tt.why)
-				x.wants(player.Ended)
+				x.wants(line.Ended)
 				if got := b.passes(); len(got) != 1 {
 					t.Errorf("it showed %q", got)
 				}
@@ -107,35 +107,35 @@ func TestSessionsThatTheServerDoesNotKnow(t *testing.T) {
 	for _, dialect := range boothDialects {
 		t.Run(dialect, func(t *testing.T) {
 			b := newBooth(t)
-			x := b.call(dialect, player.Config{Room: "duel", Resume: player.Resume{On: true, Anew: true}})
+			x := b.call(line.Config{Room: "duel", Resume: line.Resume{On: true, Anew: true}}, dialect)
 			first := x.token(message.Token{})
 			b.drop[dialect]("server closing")
-			x.wants(player.Away)
-			x.wants(player.Back)
+			x.wants(line.Away)
+			x.wants(line.Back)
 			second := x.token(first)
 			b.set(func() { delete(b.sessions, second) })
 			b.drop[dialect]("server closing")
-			x.wants(player.Away)
-			if n := x.wants(player.Back); !n.Same {
+			x.wants(line.Away)
+			if n := x.wants(line.Back); !n.Same {
 				t.Error("it came with the token before, and is not the same player")
 			}
 			third := x.token(second)
 			b.set(func() { clear(b.sessions) })
 			b.drop[dialect]("server closing")
-			x.wants(player.Away)
-			if n := x.wants(player.Back); n.Same {
+			x.wants(line.Away)
+			if n := x.wants(line.Back); n.Same {
 				t.Error("its session was no more, and it is the same player")
 			}
 			x.token(third)
 			if got, want := b.passes(), []string{"room duel, name ", "S", "S", "S", "S", "S", "room duel, name "}; !slices.Equal(got, want) || b.count() != 2 {
 				t.Errorf("%d players showed %q, want %q", b.count(), got, want)
 			}
-			y := b.call(dialect, player.Config{Room: "duel", Resume: back})
+			y := b.call(line.Config{Room: "duel", Resume: back}, dialect)
 			y.token(message.Token{})
 			b.set(func() { clear(b.sessions) })
 			b.drop[dialect]("server closing")
-			y.wants(player.Away)
-			if n := y.wants(player.Ended); !n.Refused {
+			y.wants(line.Away)
+			if n := y.wants(line.Ended); !n.Refused {
 				t.Errorf("%+v", n)
 			}
 		})
@@ -150,14 +150,14 @@ func TestAServerThatIsAwayIsAskedAgain(t *testing.T) {
 			t.Parallel()
 			b := newBooth(t)
 			b.set(func() { b.hold = 300 })
-			x := b.call(dialect, player.Config{Room: "duel", Resume: back})
+			x := b.call(line.Config{Room: "duel", Resume: back}, dialect)
 			token := x.token(message.Token{})
 			b.set(func() { b.refusal = "game is full" })
 			b.drop[dialect]("server closing")
 			b.close()
-			x.wants(player.Away)
-			if err := x.Steer(0, 1); err != player.ErrAway {
-				t.Errorf("steering while it is away: %v", err)
+			x.wants(line.Away)
+			if err := x.Now().Say("hello"); !line.IsClosed(err) || !x.IsAway() {
+				t.Errorf("speaking while it is away: %v", err)
 			}
 			if dialect == "duplex" {
 				<-time.After(700 * time.Millisecond) // two attempts find nobody there
@@ -165,7 +165,7 @@ func TestAServerThatIsAwayIsAskedAgain(t *testing.T) {
 			b.open()
 			patient.Until(t, "it is told that it is full, twice", func() bool { return len(b.passes()) >= 3 })
 			b.set(func() { b.refusal = "" })
-			if n := x.wants(player.Back); !n.Same {
+			if n := x.wants(line.Back); !n.Same {
 				t.Errorf("%+v", n)
 			}
 			x.token(token)
@@ -181,22 +181,22 @@ func TestPlayersWhoDoNotGetBack(t *testing.T) {
 			t.Parallel()
 			b := newBooth(t)
 			b.set(func() { b.hold = 1 })
-			x := b.call(dialect, player.Config{Room: "duel", Resume: back})
-			y := b.call(dialect, player.Config{Room: "duel", Resume: player.Resume{On: true, Anew: true}})
+			x := b.call(line.Config{Room: "duel", Resume: back}, dialect)
+			y := b.call(line.Config{Room: "duel", Resume: line.Resume{On: true, Anew: true}}, dialect)
 			x.token(message.Token{})
 			y.token(message.Token{})
 			b.set(func() { b.refusal = "game is full" })
 			b.drop[dialect]("server closing")
 			b.close()
-			x.wants(player.Away)
-			if n := x.wants(player.Ended); n.Refused {
+			x.wants(line.Away)
+			if n := x.wants(line.Ended); n.Refused {
 				t.Errorf("nobody has refused it: %+v", n)
 			}
-			y.wants(player.Away)
+			y.wants(line.Away)
 			done := make(chan error, 1)
 			go func() { done <- y.Close(context.Background()) }()
 			patient.Value(done)
-			y.wants(player.Ended)
+			y.wants(line.Ended)
 		})
 	}
 }
@@ -205,7 +205,7 @@ func TestPlayersWhoDoNotGetBack(t *testing.T) {
 func TestAFloodOfSessions(t *testing.T) {
 	b := newBooth(t)
 	b.flood = 10_000
-	x := b.call("duplex", player.Config{})
+	x := b.call(line.Config{}, "duplex")
 	patient.Until(t, "the last session is known", func() bool {
 		token, hold := x.Session()
 		return token != message.Token{1} && hold == 30*time.Second
@@ -222,21 +222,26 @@ func TestAFloodOfSessions(t *testing.T) {
 }
 
 // What no player can do is refused before anything is sent.
-func TestWhatJoinRefuses(t *testing.T) {
-	way := []player.Way{{Dialect: "duplex"}}
-	for _, tt := range []struct {
-		dialect string
-		config  player.Config
-	}{
-		{"morse", player.Config{}},
-		{"replica", player.Config{Room: "No Room"}},
-		{"stamp", player.Config{Session: message.Token{1}}},
-		{"realm", player.Config{Session: message.Token{1}}},
-		{"realm", player.Config{Resume: player.Resume{Ways: way}}},
-		{"replica", player.Config{Resume: player.Resume{Ways: []player.Way{{Dialect: "realm"}}}}},
+func TestWhatDialRefuses(t *testing.T) {
+	schema := field.Schema(t, arena.Game())
+	way := func(dialects ...string) (list []line.Way) {
+		for _, d := range dialects {
+			list = append(list, line.Way{Dialect: d, Addr: "127.0.0.1:1"})
+		}
+		return list
+	}
+	for _, c := range []line.Config{
+		{},
+		{Ways: way("morse")},
+		{Ways: way("replica"), Room: "No Room"},
+		{Ways: way("stamp"), Session: message.Token{1}},
+		{Ways: way("realm"), Session: message.Token{1}},
+		{Ways: way("realm", "duplex")},
+		{Ways: way("replica", "realm")},
 	} {
-		if _, err := player.Join(t.Context(), tt.dialect, "127.0.0.1:1", tt.config); err == nil {
-			t.Errorf("%s with %+v can join", tt.dialect, tt.config)
+		c.Schema, c.Read = schema, deaf
+		if _, err := line.Dial(t.Context(), c); err == nil || errors.Is(err, line.ErrNoServer) {
+			t.Errorf("%v with the room %q: %v", c.Ways, c.Room, err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package player
+package bots
 
 import (
 	"context"
@@ -86,7 +86,7 @@ func (b *Bot) missed(ctx context.Context, why error) {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 	case errors.Is(why, context.DeadlineExceeded):
-		b.fail("the server has not let it in in time, or is not there")
+		b.fail("the server has not let it in in time")
 	default:
 		b.fail(why.Error())
 	}

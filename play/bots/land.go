@@ -1,4 +1,4 @@
-package player
+package bots
 
 import (
 	"context"
@@ -11,23 +11,23 @@ import (
 )
 
 // ErrNoTerrain means that this dialect does not send terrain.
-var ErrNoTerrain = errors.New("player: stamp and relay know no terrain")
+var ErrNoTerrain = errors.New("bots: stamp and relay know no terrain")
 
 // maxLand bounds the chunks that a player keeps, 64 KiB each: which it is sent is the server's to choose.
 const maxLand = 64
 
 // Explore asks for a chunk of the terrain. See shows it when it has come, if Config.Land is set.
 func (p *Player) Explore(ctx context.Context, at world.ChunkPlace) error {
-	l := p.now()
-	chunk, err := l.voice.explore(ctx, at)
+	e := p.now()
+	chunk, err := e.voice.explore(ctx, at)
 	if chunk != nil {
-		l.readChunk(message.ParseChunk(chunk, message.Big))
+		e.readChunk(message.ParseChunk(chunk, message.Big))
 	}
 	return p.sent(err)
 }
 
 func (v replicaVoice) explore(_ context.Context, at world.ChunkPlace) ([]byte, error) {
-	return nil, v.Send(replica.Reliable, message.ReplicaTerrain, message.AppendPlace(nil, at, message.Little))
+	return nil, v.conn.Replica.Send(replica.Reliable, message.ReplicaTerrain, message.AppendPlace(nil, at, message.Little))
 }
 
 func (v duplexVoice) explore(ctx context.Context, at world.ChunkPlace) ([]byte, error) {
@@ -47,20 +47,20 @@ func (relayVoice) explore(context.Context, world.ChunkPlace) ([]byte, error) {
 }
 
 // readChunk notes a chunk, if it could be read.
-func (l *line) readChunk(c message.Chunk, ok bool) {
+func (e *ear) readChunk(c message.Chunk, ok bool) {
 	if ok {
-		l.keep(c.Place, c.FillIn)
+		e.keep(c.Place, c.FillIn)
 	}
 }
 
 // keep notes a chunk, if terrain is wanted.
-func (l *line) keep(at world.ChunkPlace, fill func(*world.Cells)) {
-	if !l.cfg.Land {
+func (e *ear) keep(at world.ChunkPlace, fill func(*world.Cells)) {
+	if !e.cfg.Land {
 		return
 	}
 	cells := new(world.Cells)
 	fill(cells)
-	l.learn(func(v *Sight) {
+	e.learn(func(v *Sight) {
 		if v.Land == nil || v.Land[at] == nil && len(v.Land) >= maxLand {
 			v.Land = map[world.ChunkPlace]*world.Cells{}
 		}

@@ -1,7 +1,6 @@
-package player
+package bots
 
 import (
-	"cmp"
 	"context"
 	"sync/atomic"
 
@@ -10,40 +9,23 @@ import (
 	"parley/world"
 )
 
-type replicaVoice struct{ *replica.Client }
-
-func (l *line) joinReplica(ctx context.Context, addr string, pass []byte) error {
-	c, err := replica.Dial(ctx, addr, replica.Config{Pass: pass})
-	if err != nil {
-		return err
-	}
-	r := &replicaReader{line: l, client: c}
-	l.voice, l.memory = replicaVoice{c}, r
-	l.run = func() error {
-		for ev := range c.Events() {
-			r.read(ev)
-		}
-		return c.Err()
-	}
-	if err := c.Link(); err != nil {
-		c.Close(ctx)
-		return cmp.Or(c.Err(), err) // the server may have said why
-	}
-	return nil
-}
+type replicaVoice struct{ *ear }
 
 // replicaReader reads what the server linked, which the client keeps: values change with every
 // datagram, and few are looked at.
 type replicaReader struct {
-	*line
+	*ear
 	client *replica.Client
 	you    atomic.Pointer[message.Link] // the player's own entity, nil until it is known
 }
 
+func newReplicaReader(e *ear) *replicaReader {
+	r := &replicaReader{ear: e, client: e.conn.Replica}
+	e.voice, e.memory = replicaVoice{e}, r
+	return r
+}
+
 func (r *replicaReader) read(ev replica.Event) {
-	if ev.Kind != replica.EventClosed {
-		r.hears()
-	}
 	switch ev.Kind {
 	case replica.EventReplicated, replica.EventGone:
 		r.changed()
@@ -52,11 +34,12 @@ func (r *replicaReader) read(ev replica.Event) {
 		case message.ReplicaYou:
 			if you, ok := message.ParseLink(ev.Data); ok {
 				r.you.Store(&you)
-				r.enter()
 				r.changed()
 			}
-		case message.ReplicaSession:
-			r.told(message.ParseSession(ev.Data, message.Little))
+		case message.ReplicaWorld:
+			r.enters(message.ParseWorld(ev.Data, message.Little))
+		case message.ReplicaTick:
+			r.readFate(ev.Data, message.Little)
 		case message.ReplicaChat:
 			r.hear(message.ParseSaid(ev.Data))
 		case message.ReplicaTerrain:
@@ -132,15 +115,19 @@ func readThing(values *replica.Values, link uint16, id uint8, k *world.Kind) Thi
 }
 
 func (v replicaVoice) steer(angle, norm float32) error {
-	return v.Send(replica.Ordered, message.ReplicaSteer, message.AppendSteer(nil, angle, norm, message.Little))
+	return v.send(message.ReplicaSteer, message.AppendSteer(nil, angle, norm, message.Little))
 }
 
 func (v replicaVoice) act(a *world.Action, params []world.Value) error {
-	return v.Send(replica.Ordered, a.Name, message.AppendParams(nil, a.Fields, params, message.Little))
+	return v.send(a.Name, message.AppendParams(nil, a.Fields, params, message.Little))
 }
 
-func (v replicaVoice) say(_ context.Context, text string) error {
-	return v.Send(replica.Ordered, message.ReplicaChat, []byte(text))
+// send sends an input.
+func (v replicaVoice) send(name string, data []byte) error {
+	if v.cfg.Stamped {
+		data = v.stamps.next().AppendTo(data, message.Little)
+	}
+	return v.conn.Replica.Send(replica.Ordered, name, data)
 }
 
-func (v replicaVoice) close(ctx context.Context) error { return v.Close(ctx) }
+func (v replicaVoice) say(_ context.Context, text string) error { return v.conn.Say(text) }

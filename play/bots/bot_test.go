@@ -1,4 +1,4 @@
-package player
+package bots
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package player_test
+package field
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"parley/internal/patient"
 )
 
-// cable leads to a server, over UDP and TCP at the same port, and can be cut: then datagrams are lost and streams are reset.
-type cable struct {
+// Cable leads to a server, over UDP and TCP at the same port, and can be cut: then datagrams are lost and streams are reset.
+type Cable struct {
 	testing.TB
 	to      string
 	packets *net.UDPConn
@@ -25,9 +25,10 @@ type cable struct {
 	open  map[*net.TCPConn]bool
 }
 
-func newCable(t testing.TB, to string) *cable {
+// NewCable returns a cable to an address, which ends with the test.
+func NewCable(t testing.TB, to string) *Cable {
 	t.Helper()
-	c := &cable{TB: t, to: to, ends: map[string]*net.UDPConn{}, open: map[*net.TCPConn]bool{}}
+	c := &Cable{TB: t, to: to, ends: map[string]*net.UDPConn{}, open: map[*net.TCPConn]bool{}}
 	for c.packets == nil { // the port of the stream may be taken for datagrams
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -45,7 +46,7 @@ func newCable(t testing.TB, to string) *cable {
 	t.Cleanup(func() {
 		c.streams.Close()
 		c.packets.Close()
-		c.cut()
+		c.Cut()
 		c.mu.Lock()
 		for _, far := range c.ends {
 			far.Close()
@@ -56,10 +57,11 @@ func newCable(t testing.TB, to string) *cable {
 	return c
 }
 
-func (c *cable) addr() string { return c.streams.Addr().String() }
+// Addr returns where clients dial.
+func (c *Cable) Addr() string { return c.streams.Addr().String() }
 
-// cut loses all that is sent from now on, and resets streams.
-func (c *cable) cut() {
+// Cut loses all that is sent from now on, and resets streams.
+func (c *Cable) Cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.isCut = true
@@ -70,19 +72,20 @@ func (c *cable) cut() {
 	clear(c.open)
 }
 
-func (c *cable) mend() {
+// Mend has it carry again.
+func (c *Cable) Mend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.isCut = false
 }
 
-func (c *cable) works() bool {
+func (c *Cable) works() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.isCut
 }
 
-func (c *cable) carryPackets() {
+func (c *Cable) carryPackets() {
 	b := make([]byte, 1<<16)
 	for {
 		n, from, err := c.packets.ReadFromUDP(b)
@@ -96,7 +99,7 @@ func (c *cable) carryPackets() {
 }
 
 // end returns the far end of a client's datagrams, and carries what comes back.
-func (c *cable) end(from *net.UDPAddr) *net.UDPConn {
+func (c *Cable) end(from *net.UDPAddr) *net.UDPConn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if far := c.ends[from.String()]; far != nil {
@@ -123,7 +126,7 @@ func (c *cable) end(from *net.UDPAddr) *net.UDPConn {
 	return far
 }
 
-func (c *cable) carryStreams() {
+func (c *Cable) carryStreams() {
 	for {
 		near, err := c.streams.Accept()
 		if err != nil {
@@ -140,7 +143,7 @@ func (c *cable) carryStreams() {
 		}
 		c.mu.Unlock()
 		if !c.works() {
-			c.cut()
+			c.Cut()
 		}
 		for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
 			c.group.Go(func() {

@@ -1,11 +1,11 @@
-package player_test
+package bots_test
 
 import (
 	"math"
 	"testing"
 
 	"parley/internal/kit/chance"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/test/field"
 	"parley/world"
 )
@@ -66,17 +66,17 @@ func TestQuantisedBodiesOverEachDialect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[uint16]player.Thing{}
+	want := map[uint16]bots.Thing{}
 	for id, b := range world.All[bee](sim.World()) {
-		want[sim.Wire(id)] = player.Thing{Kind: 1, X: b.X, Y: b.Y, Angle: b.Angle, Norm: b.Norm}
+		want[sim.Wire(id)] = bots.Thing{Kind: 1, X: b.X, Y: b.Y, Angle: b.Angle, Norm: b.Norm}
 	}
 	s := field.Serve(t, hive(bees), field.Config())
 	angle, norm := &s.Schema.Kinds[0].Fields[world.FieldAngle], &s.Schema.Kinds[0].Fields[world.FieldNorm]
-	for _, dialect := range player.Dialects {
+	for _, dialect := range bots.Dialects {
 		t.Run(dialect, func(t *testing.T) {
-			p := field.Enter(t, dialect, s.At[dialect], player.Config{Schema: s.Schema, Name: "ann", Password: "correct horse", Plain: true})
+			p := field.Enter(t, dialect, s.At[dialect], bots.Config{Schema: s.Schema, Name: "ann", Password: "correct horse", Plain: true})
 			s.Within(t, "it sees all bees", func() (all bool) {
-				p.See(func(v *player.Sight) {
+				p.See(func(v *bots.Sight) {
 					all = true
 					for id := range want {
 						_, seen := v.Things[id]
@@ -86,7 +86,7 @@ func TestQuantisedBodiesOverEachDialect(t *testing.T) {
 				return all
 			})
 			s.Within(t, "it has their values", func() (all bool) {
-				p.See(func(v *player.Sight) {
+				p.See(func(v *bots.Sight) {
 					all = true
 					for id, w := range want {
 						if dialect == "realm" {

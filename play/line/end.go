@@ -1,6 +1,7 @@
-package player
+package line
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -34,7 +35,7 @@ const closingLine = "server closing"
 const kickMoment = 500 * time.Millisecond
 
 // fateOf says what the end of a connection means. A connection that could not be made has no line.
-func fateOf(l *line, why error) fate {
+func fateOf(c *Conn, why error) fate {
 	var (
 		atReplica replica.Close
 		atStamp   stamp.Close
@@ -43,25 +44,26 @@ func fateOf(l *line, why error) fate {
 		atRealm   realm.Close
 		login     *notLetIn
 	)
+	var distrusted *distrust
 	switch {
-	case l != nil && l.ignored:
+	case c != nil && c.other != nil, errors.As(why, &distrusted), errors.Is(why, ErrOtherGame):
+		return over
+	case c != nil && c.ignored:
 		return silent
-	case l != nil && l.refused != "":
-		return fateOfText(l.refused)
+	case c != nil && c.refused != "":
+		return fateOfText(c.refused)
 	case errors.As(why, &atReplica):
-		return replicaFate(l, &atReplica)
+		return replicaFate(c, &atReplica)
 	case errors.As(why, &atStamp):
 		return stampFate(&atStamp)
 	case errors.As(why, &atRelay):
-		return relayFate(l, &atRelay)
+		return relayFate(c, &atRelay)
 	case errors.As(why, &atDuplex):
-		return duplexFate(l, &atDuplex)
+		return duplexFate(c, &atDuplex)
 	case errors.As(why, &atRealm):
 		return realmFate(&atRealm)
 	case errors.As(why, &login):
 		return loginFate(login.code)
-	case errors.Is(why, realm.ErrFingerprint):
-		return over // somebody else answers there
 	}
 	return lost // the system's errors: nobody is there
 }
@@ -75,16 +77,16 @@ func fateOfText(text string) fate {
 	return lost // it is full or busy: come again
 }
 
-func replicaFate(l *line, c *replica.Close) fate {
+func replicaFate(c *Conn, end *replica.Close) fate {
 	switch {
-	case c.Reason == replicacore.ReasonProtocol:
+	case end.Reason == replicacore.ReasonProtocol:
 		return over
-	case c.Reason == replicacore.ReasonRejected:
-		return fateOfText(c.Text)
-	case c.Reason != replicacore.ReasonPeer || c.Text == closingLine || c.Text == "":
+	case end.Reason == replicacore.ReasonRejected:
+		return fateOfText(end.Text)
+	case end.Reason != replicacore.ReasonPeer || end.Text == closingLine || end.Text == "":
 		return lost
-	case l == nil || !l.entered:
-		return fateOfText(c.Text)
+	case c == nil || !c.entered:
+		return fateOfText(end.Text)
 	}
 	return over // kicked, or resumed elsewhere
 }
@@ -96,14 +98,14 @@ func stampFate(c *stamp.Close) fate {
 	return lost
 }
 
-func relayFate(l *line, c *relay.Close) fate {
-	switch c.Reason {
+func relayFate(c *Conn, end *relay.Close) fate {
+	switch end.Reason {
 	case relaycore.ReasonProtocol:
 		return over
 	case relaycore.ReasonRefused:
-		return fateOfText(c.Text)
+		return fateOfText(end.Text)
 	case relaycore.ReasonRemoved:
-		return l.goodbye()
+		return c.goodbye()
 	}
 	return lost
 }
@@ -111,25 +113,25 @@ func relayFate(l *line, c *relay.Close) fate {
 // The statuses of a pass that is refused, as far as they matter here.
 const statusFull = 6
 
-func duplexFate(l *line, c *duplex.Close) fate {
-	switch c.Reason {
+func duplexFate(c *Conn, end *duplex.Close) fate {
+	switch end.Reason {
 	case duplexcore.ReasonProtocol:
 		return over
 	case duplexcore.ReasonRefused:
-		if c.Status == 0 || c.Status == statusFull {
+		if end.Status == 0 || end.Status == statusFull {
 			return lost
 		}
 		return refused
 	case duplexcore.ReasonPeer:
-		return l.goodbye()
+		return c.goodbye()
 	}
 	return lost
 }
 
 // goodbye says what it means that the server ended the connection, in a dialect without words for it: a server that does so to one
 // player says why in the moment before.
-func (l *line) goodbye() fate {
-	if l == nil || l.words == "" || l.words == closingLine || time.Since(l.spoken) > kickMoment {
+func (c *Conn) goodbye() fate {
+	if c == nil || c.words == "" || c.words == closingLine || time.Since(c.spoken) > kickMoment {
 		return lost
 	}
 	return over
@@ -157,8 +159,8 @@ func loginFate(code realmcore.LoginCode) fate {
 	return refused
 }
 
-// isClosed reports whether something could not be sent because the connection has ended.
-func isClosed(err error) bool {
+// IsClosed reports whether something could not be sent because the connection has ended.
+func IsClosed(err error) bool {
 	for _, closed := range []error{replica.ErrClosed, relay.ErrClosed, duplex.ErrClosed, realm.ErrClosed, stamp.ErrClosed} {
 		if errors.Is(err, closed) {
 			return true
@@ -168,17 +170,38 @@ func isClosed(err error) bool {
 }
 
 // firstPass is what the player shows when it comes for the first time, nil if nothing.
-func (p *Player) firstPass() []byte {
-	c := &p.cfg
+func firstPass(c *Config, dialect string) []byte {
 	switch {
-	case !TakesTicket(p.Dialect):
+	case !HasSessions(dialect):
 		return nil
 	case c.Session != (message.Token{}):
 		return message.AppendSessionPass(nil, c.Session)
 	case len(c.Ticket) > 0:
 		return c.Ticket
-	case c.Room != "":
-		return message.AppendRoomPass(nil, c.Room, c.Name)
+	case c.Room != "" || c.Name != "":
+		return message.AppendRoomPass(nil, cmp.Or(c.Room, message.MainRoom), c.Name)
 	}
 	return nil
+}
+
+// isRefusal reports whether a server has answered, and does not let a player in.
+func isRefusal(why error) bool {
+	var (
+		atReplica replica.Close
+		atStamp   stamp.Close
+		atRelay   relay.Close
+		atDuplex  duplex.Close
+		login     *notLetIn
+	)
+	switch {
+	case errors.As(why, &atReplica):
+		return atReplica.Reason == replicacore.ReasonRejected || atReplica.Reason == replicacore.ReasonPeer
+	case errors.As(why, &atStamp):
+		return atStamp.Reason == stampcore.ReasonRejected || atStamp.Reason == stampcore.ReasonPeer
+	case errors.As(why, &atRelay):
+		return atRelay.Reason == relaycore.ReasonRefused || atRelay.Reason == relaycore.ReasonRemoved
+	case errors.As(why, &atDuplex):
+		return atDuplex.Reason == duplexcore.ReasonRefused || atDuplex.Reason == duplexcore.ReasonPeer
+	}
+	return errors.As(why, &login)
 }

@@ -1,4 +1,4 @@
-package player_test
+package bots_test
 
 import (
 	"context"
@@ -10,28 +10,29 @@ import (
 	"parley"
 	"parley/arena"
 	"parley/internal/patient"
+	"parley/play/bots"
+	"parley/play/line"
 	"parley/play/message"
-	"parley/play/player"
 	"parley/test/field"
 	"parley/world"
 )
 
 // guest is a player of a real server, with the notices that matter here.
 type guest struct {
-	*player.Player
-	notices chan player.Notice
+	*bots.Player
+	notices chan bots.Notice
 }
 
-func visit(t *testing.T, dialect, addr string, c player.Config) *guest {
+func visit(t *testing.T, dialect, addr string, c bots.Config) *guest {
 	t.Helper()
-	g := &guest{notices: make(chan player.Notice, 1000)}
-	c.Notice = func(n player.Notice) {
-		if n.Kind >= player.Ended {
+	g := &guest{notices: make(chan bots.Notice, 1000)}
+	c.Notice = func(n bots.Notice) {
+		if n.Kind >= bots.Ended {
 			g.notices <- n
 		}
 	}
 	var err error
-	if g.Player, err = player.Join(t.Context(), dialect, addr, c); err != nil {
+	if g.Player, err = bots.Join(t.Context(), dialect, addr, c); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { g.Close(context.Background()) })
@@ -40,7 +41,7 @@ func visit(t *testing.T, dialect, addr string, c player.Config) *guest {
 
 // own returns the number of its entity, 0 if it sees none.
 func (g *guest) own() (entity uint16) {
-	g.See(func(v *player.Sight) {
+	g.See(func(v *bots.Sight) {
 		if _, ok := v.Things[v.You]; ok {
 			entity = v.You
 		}
@@ -49,7 +50,7 @@ func (g *guest) own() (entity uint16) {
 }
 
 // wants returns the next notice, which is of that kind.
-func (g *guest) wants(t *testing.T, kind player.NoticeKind) player.Notice {
+func (g *guest) wants(t *testing.T, kind bots.NoticeKind) bots.Notice {
 	t.Helper()
 	n := patient.Value(g.notices)
 	if n.Kind != kind {
@@ -76,23 +77,23 @@ func TestANetworkFails(t *testing.T) {
 		t.Skip("a silent network is found after ten seconds")
 	}
 	s := serve(t)
-	for _, dialect := range player.Dialects {
+	for _, dialect := range bots.Dialects {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			line := newCable(t, s.At[dialect])
-			g := visit(t, dialect, line.addr(), player.Config{Schema: s.Schema, Name: "ann", Password: "correct horse", Resume: player.Resume{On: true}})
+			cable := field.NewCable(t, s.At[dialect])
+			g := visit(t, dialect, cable.Addr(), bots.Config{Schema: s.Schema, Name: "ann", Password: "correct horse", Resume: line.Resume{On: true}})
 			watches := dialect == "stamp"
 			s.Within(t, "it is in the game, and can come back", func() bool {
 				return watches || g.own() != 0 && returns(t, s, dialect)
 			})
 			entity := g.own()
-			line.cut()
-			g.wants(t, player.Away)
-			if err := g.Steer(0, 1); err != player.ErrAway && !watches {
+			cable.Cut()
+			g.wants(t, bots.Away)
+			if err := g.Steer(0, 1); err != bots.ErrAway && !watches {
 				t.Errorf("steering while it is away: %v", err)
 			}
-			line.mend()
-			n := g.wants(t, player.Back)
+			cable.Mend()
+			n := g.wants(t, bots.Back)
 			t.Logf("away for %v", n.Absence)
 			if n.Same == watches || n.Absence <= 0 {
 				t.Errorf("%+v", n)
@@ -119,18 +120,18 @@ func TestANetworkFails(t *testing.T) {
 func TestAPlayerGoesOnElsewhere(t *testing.T) {
 	t.Parallel() // it waits for most of its time
 	s := serve(t)
-	field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema}) // so that ticks go on
-	for _, dialect := range boothDialects {
-		for _, other := range boothDialects {
+	field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: s.Schema}) // so that ticks go on
+	for _, dialect := range []string{"replica", "relay", "duplex"} {
+		for _, other := range []string{"replica", "relay", "duplex"} {
 			t.Run(dialect+" to "+other, func(t *testing.T) {
-				g := visit(t, dialect, s.At[dialect], player.Config{Schema: s.Schema, Room: "main", Name: "bob", Resume: player.Resume{On: true, Anew: true}})
+				g := visit(t, dialect, s.At[dialect], bots.Config{Schema: s.Schema, Room: "main", Name: "bob", Resume: line.Resume{On: true, Anew: true}})
 				var token message.Token
 				s.Within(t, "it is in the game, and can come back", func() bool {
 					token, _ = g.Session()
 					return token != message.Token{} && g.own() != 0
 				})
-				next := visit(t, other, s.At[other], player.Config{Schema: s.Schema, Session: token})
-				g.wants(t, player.Ended)
+				next := visit(t, other, s.At[other], bots.Config{Schema: s.Schema, Session: token})
+				g.wants(t, bots.Ended)
 				s.Within(t, "it sees its entity", func() bool { return next.own() != 0 })
 				if next.own() != g.own() {
 					t.Errorf("it had entity %d, and has %d", g.own(), next.own())
@@ -153,21 +154,21 @@ func TestAServerRestarts(t *testing.T) {
 	defer func() { s.Close() }()
 	config.Replica, config.Stamp, config.Relay, config.Duplex, config.Realm = s.At["replica"], s.At["stamp"], s.At["relay"], s.At["duplex"], s.At["realm"]
 	players := map[string]*guest{}
-	for _, dialect := range player.Dialects {
-		players[dialect] = visit(t, dialect, s.At[dialect], player.Config{
-			Schema: s.Schema, Room: map[bool]string{true: "main"}[player.TakesTicket(dialect)], Name: dialect + "-ann", Password: "correct horse", Plain: true, Resume: player.Resume{On: true},
+	for _, dialect := range bots.Dialects {
+		players[dialect] = visit(t, dialect, s.At[dialect], bots.Config{
+			Schema: s.Schema, Room: map[bool]string{true: "main"}[line.HasSessions(dialect)], Name: dialect + "-ann", Password: "correct horse", Plain: true, Resume: line.Resume{On: true},
 		})
 	}
-	crowd := player.Crowd{
+	crowd := bots.Crowd{
 		Addrs: s.At, Bots: map[string]int{"replica": 2, "stamp": 2, "relay": 2, "duplex": 2, "realm": 2}, Seed: 1,
-		Config: player.Config{Schema: s.Schema, Plain: true, Resume: player.Resume{On: true}},
+		Config: bots.Config{Schema: s.Schema, Plain: true, Resume: line.Resume{On: true}},
 	}
 	var joined sync.WaitGroup
 	joined.Add(10)
 	crowd.Joined = joined.Done
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	results := make(chan []player.Result, 1)
+	results := make(chan []bots.Result, 1)
 	go func() { results <- crowd.Run(ctx) }()
 	patient.Done(joined.Wait)
 	numbers := func() map[string]world.PlayerID {
@@ -198,8 +199,8 @@ func TestAServerRestarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for dialect, g := range players {
-			g.wants(t, player.Away)
-			if n := g.wants(t, player.Back); n.Same == (dialect == "stamp") {
+			g.wants(t, bots.Away)
+			if n := g.wants(t, bots.Back); n.Same == (dialect == "stamp") {
 				t.Errorf("%s: %+v", dialect, n)
 			}
 		}

@@ -1,4 +1,4 @@
-package player
+package bots
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/play/line"
 	"parley/play/message"
 )
 
@@ -85,14 +86,14 @@ func (c *Crowd) Run(ctx context.Context) []Result {
 				defer release()
 				config := c.Config
 				config.Name = fmt.Sprintf("%s-%d", cmp.Or(c.Name, fmt.Sprintf("bot-%d", c.Seed%100_000)), i) // over dialects without accounts it counts only with a room
-				if c.Name != "" && config.Room == "" && TakesTicket(dialect) {
+				if c.Name != "" && config.Room == "" && line.HasSessions(dialect) {
 					config.Room = message.MainRoom
 				}
 				if config.Password == "" {
 					config.Password = "a bot's own word"
 				}
-				config.joined, config.New = release, true
-				if c.Ticket != nil && TakesTicket(dialect) {
+				config.joined, config.New, config.Stamped = release, true, true
+				if c.Ticket != nil && line.HasSessions(dialect) {
 					var err error
 					if config.Ticket, err = c.Ticket(config.Name); err != nil {
 						b.missed(ctx, err)

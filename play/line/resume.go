@@ -1,8 +1,9 @@
-package player
+package line
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -16,28 +17,17 @@ type Resume struct {
 	// two seconds, until its place is no longer held. Over realm it logs in again, and over stamp it watches again.
 	On bool
 
-	// Anew has the player enter as a new one, with the pass that Join had, when its session is no more. It then tries until
+	// Anew has the player enter as a new one, with the pass that Dial had, when its session is no more. It then tries until
 	// Close is called.
 	Anew bool
-
-	// Ways are where the player tries to come back, in turn: replica, relay and duplex have the same sessions. Default: where
-	// Join connected.
-	Ways []Way
 }
-
-// Way is where a server can be reached.
-type Way struct{ Dialect, Addr string }
 
 const (
 	// holdUnknown is for how long a player tries to come back who was not told how long its place is held, as in realm.
 	holdUnknown = 30 * time.Second
 
-	// A handshake of replica or stamp that began before the server was there may send its next packet seconds later: a new one is
-	// sooner. relay begins anew by itself, and when its handshake is given up, the server may have let the player in already, who
-	// says goodbye then. A stream is refused at once, and behind it may be a password to check.
-	handshakePatience = 3 * time.Second
-	relayPatience     = 10 * time.Second
-	streamPatience    = 15 * time.Second
+	// answerPatience is how long a server may take to answer at all: three round trips of a slow path.
+	answerPatience = 2 * time.Second
 
 	// enterPatience is for how long a server may look at a pass: "A proven connection that does not enter within 10 s is
 	// closed".
@@ -48,15 +38,23 @@ const (
 	steady = 5 * time.Second
 )
 
+// patienceOf is how long a handshake may take, by dialect. One of replica or stamp that began before the server was there may send
+// its next packet seconds later: a new one is sooner. relay begins anew by itself, and when its handshake is given up, the server
+// may have let the player in already, who says goodbye then. Behind a stream may be a password to check.
+var patienceOf = map[string]time.Duration{
+	"replica": 3 * time.Second, "stamp": 3 * time.Second, "relay": 10 * time.Second, "duplex": 15 * time.Second, "realm": 15 * time.Second,
+}
+
 // waits are the times between attempts.
 var waits = [...]time.Duration{0, 500 * time.Millisecond, time.Second, 2 * time.Second}
 
 // absence is the state of a player who is away. It has no clock of its own.
 type absence struct {
 	ways   int             // how many there are
+	start  int             // the one of the lost connection, which is tried first
 	tries  int             // attempts so far
 	tokens []message.Token // of its session, the newest first, without those that the server has refused
-	first  bool            // the pass of Join may be shown when there is no token
+	first  bool            // the pass of Dial may be shown when there is no token
 	until  time.Time       // when it gives up; zero: never
 	held   time.Time       // until when its place is held, as far as it knows
 	hasty  bool            // the next attempt is due at once
@@ -73,7 +71,7 @@ func (a *absence) next(now time.Time) (wait time.Duration, way int, ok bool) {
 	if !a.until.IsZero() && now.Add(wait).After(a.until) {
 		return 0, 0, false
 	}
-	way, a.hasty = a.tries%a.ways, false
+	way, a.hasty = (a.start+a.tries)%a.ways, false
 	a.tries++
 	return wait, way, true
 }
@@ -96,43 +94,62 @@ func (a *absence) failed(now time.Time, how fate) bool {
 }
 
 // live reads what the player is told, and has it come back when its connection is lost, until the player is out of the game.
-func (p *Player) live(ctx context.Context, l *line) {
-	defer close(p.done)
-	defer p.leave()
+func (l *Line) live(ctx context.Context, c *Conn) {
+	defer close(l.done)
+	defer l.leave()
 	var a *absence // the newest, nil before the first
 	for {
-		why := l.read(ctx)
-		how := fateOf(l, why)
-		end := Notice{Kind: Ended, Text: why.Error(), Refused: how == refused}
-		if a == nil || l.entered {
-			if a = p.lose(l, how, a); a == nil {
-				p.tell(end)
+		why := c.read(ctx)
+		how := fateOf(c, why)
+		end := ending{c.reason(why), how == refused}
+		if a == nil || c.entered {
+			if a = l.lose(c, how, a); a == nil {
+				l.end(end)
 				return
 			}
-			p.tell(Notice{Kind: Away, Text: end.Text})
+			l.tell(Notice{Kind: Away, Text: end.why.Error()})
 		} else if !a.failed(time.Now(), how) {
-			p.tell(end)
+			l.end(end)
 			return
 		}
-		if l, end = p.again(ctx, a, end); l == nil {
-			p.tell(end)
+		if c, end = l.again(ctx, a, end); c == nil {
+			l.end(end)
 			return
 		}
 	}
 }
 
+// ending is why a player is out of the game.
+type ending struct {
+	why     error
+	refused bool
+}
+
+// reason returns why a connection has ended, in the words of who dialed.
+func (c *Conn) reason(why error) error {
+	switch {
+	case c.other != nil:
+		return c.other
+	case c.refused != "":
+		return fmt.Errorf("client: %w: %s", ErrRefused, c.refused)
+	case !c.entered:
+		return c.explain(why)
+	}
+	return why
+}
+
 // read reads what comes over a connection until it has ended, and returns why. That of a player who is away is ended if it leads
 // to nothing.
-func (l *line) read(ctx context.Context) error {
-	if l.isAway() {
+func (c *Conn) read(ctx context.Context) error {
+	if c.line.IsAway() {
 		entering, cancel := context.WithTimeout(ctx, enterPatience)
 		defer cancel()
 		ended := make(chan struct{})
 		stop := context.AfterFunc(entering, func() {
 			defer close(ended)
-			if l.now() != l {
-				l.ignored = true
-				l.hangUp()
+			if c.line.Now() != c {
+				c.ignored = true
+				c.hangUp()
 			}
 		})
 		defer func() {
@@ -141,105 +158,74 @@ func (l *line) read(ctx context.Context) error {
 			}
 		}()
 	}
-	defer l.hangUp()
-	l.began = time.Now()
-	return l.run()
-}
-
-// hangUp ends a connection, and may be called again.
-func (l *line) hangUp() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	_ = l.voice.close(ctx) // it is given up either way
+	defer c.hangUp()
+	c.began = time.Now()
+	return c.run()
 }
 
 // lose notes that the connection is lost, and returns the state of the player who comes back; nil if it does not. before is its
 // last absence.
-func (p *Player) lose(l *line, how fate, before *absence) *absence {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	a := &absence{ways: max(len(p.cfg.Resume.Ways), 1), first: p.mayRepeat()}
+func (l *Line) lose(c *Conn, how fate, before *absence) *absence {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := &absence{ways: len(l.cfg.Ways), start: c.way, first: l.mayRepeat()}
 	// A server that was killed may not know the newest any more. "The old token works until the new one is acknowledged or used."
-	for _, t := range []message.Token{p.session.Token, p.previous} {
+	for _, t := range []message.Token{l.session.Token, l.previous} {
 		if t != (message.Token{}) {
 			a.tokens = append(a.tokens, t)
 		}
 	}
-	if p.leaving || !p.cfg.Resume.On || how != lost || len(a.tokens) == 0 && !a.first {
+	if l.leaving || !l.cfg.Resume.On || how != lost || len(a.tokens) == 0 && !a.first {
 		return nil
 	}
 	now := time.Now()
-	if before != nil && now.Sub(l.began) < steady {
+	if before != nil && now.Sub(c.began) < steady {
 		a.tries = before.tries
 	}
 	hold := holdUnknown
 	if len(a.tokens) > 0 {
-		hold = time.Duration(p.session.Hold) * time.Second
+		hold = time.Duration(l.session.Hold) * time.Second
 	}
 	a.held = now.Add(hold)
-	if !p.cfg.Resume.Anew {
+	if !l.cfg.Resume.Anew {
 		a.until = a.held
 	}
-	p.away, p.since = true, l.heard
+	l.away, l.since = true, c.heard
 	return a
 }
 
-// mayRepeat reports whether the player may show the pass of Join again. "The same ticket brings the same player back while its
+// mayRepeat reports whether the player may show the pass of Dial again. "The same ticket brings the same player back while its
 // first token is not acknowledged."
-func (p *Player) mayRepeat() bool {
-	return p.cfg.Resume.Anew || !TakesTicket(p.Dialect) || len(p.cfg.Ticket) > 0 && p.session.Token == (message.Token{})
-}
-
-func (p *Player) isAway() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.away
+func (l *Line) mayRepeat() bool {
+	return l.cfg.Resume.Anew || !HasSessions(l.dialect) || len(l.cfg.Ticket) > 0 && l.session.Token == (message.Token{})
 }
 
 // again makes a new connection, with as many attempts as it takes. It returns none when the player gives up, and then how that
 // ended.
-func (p *Player) again(ctx context.Context, a *absence, end Notice) (*line, Notice) {
+func (l *Line) again(ctx context.Context, a *absence, end ending) (*Conn, ending) {
 	for {
 		wait, way, ok := a.next(time.Now())
 		if !ok || !pause(ctx, wait) {
 			return nil, end
 		}
-		at := p.first
-		if len(p.cfg.Resume.Ways) > 0 {
-			at = p.cfg.Resume.Ways[way]
+		pass := firstPass(&l.cfg, l.cfg.Ways[way].Dialect)
+		if len(a.tokens) > 0 {
+			pass = message.AppendSessionPass(nil, a.tokens[0])
 		}
-		l, why := p.attempt(ctx, a, at)
+		c, why := l.dial(ctx, way, pass)
 		if why == nil {
-			return l, end
+			return c, end
 		}
 		how := fateOf(nil, why)
 		if how != lost {
-			end.Text, end.Refused = why.Error(), how == refused
-		} else if errors.Is(why, context.DeadlineExceeded) && at.Dialect != "replica" { // whose handshake comes before the pass
+			end = ending{why, how == refused}
+		} else if errors.Is(why, context.DeadlineExceeded) && l.cfg.Ways[way].Dialect != "replica" { // whose handshake comes before the pass
 			how = silent
 		}
 		if !a.failed(time.Now(), how) {
 			return nil, end
 		}
 	}
-}
-
-// attempt makes one connection.
-func (p *Player) attempt(ctx context.Context, a *absence, at Way) (*line, error) {
-	pass := p.firstPass()
-	if len(a.tokens) > 0 {
-		pass = message.AppendSessionPass(nil, a.tokens[0])
-	}
-	patience := handshakePatience
-	switch at.Dialect {
-	case "relay":
-		patience = relayPatience
-	case "duplex", "realm":
-		patience = streamPatience
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	return p.dial(ctx, at, pass)
 }
 
 // pause waits, for a little more or less, so that the players of a server that was away do not all come in the same moment. It

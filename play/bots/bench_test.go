@@ -1,9 +1,9 @@
-package player_test
+package bots_test
 
 import (
 	"testing"
 
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/test/field"
 	"parley/world"
 )
@@ -49,11 +49,11 @@ func BenchmarkObjectTick(b *testing.B) {
 		"floats":    drift(func(b world.Body) drifter { return drifter{b} }, func(d *drifter) *world.Body { return &d.Body }),
 		"quantised": drift(func(b world.Body) drifterQ { return drifterQ{b} }, func(d *drifterQ) *world.Body { return &d.Body }),
 	}
-	for _, dialect := range player.Dialects {
+	for _, dialect := range bots.Dialects {
 		for _, name := range []string{"floats", "quantised"} {
 			b.Run(dialect+"/"+name, func(b *testing.B) {
 				s := field.Serve(b, games[name], field.Config())
-				field.Enter(b, dialect, s.At[dialect], player.Config{Schema: s.Schema, Name: "ann", Password: "correct horse", Plain: true})
+				field.Enter(b, dialect, s.At[dialect], bots.Config{Schema: s.Schema, Name: "ann", Password: "correct horse", Plain: true})
 				wait := func(ticks int) (sent, at uint64) {
 					for begin := s.WorldStats().Ticks; s.WorldStats().Ticks < begin+uint64(ticks); {
 						s.Players() // waits for the hub, which has other things to do

@@ -1,4 +1,4 @@
-package player_test
+package line_test
 
 import (
 	"context"
@@ -10,14 +10,16 @@ import (
 
 	"parley/arena"
 	"parley/internal/patient"
+	"parley/play/line"
 	"parley/play/message"
-	"parley/play/player"
 	"parley/play/schema"
 	"parley/protocol/duplex"
 	duplexcore "parley/protocol/duplex/core"
+	"parley/protocol/realm"
 	"parley/protocol/relay"
 	relaycore "parley/protocol/relay/core"
 	"parley/protocol/replica"
+	"parley/protocol/stamp"
 	"parley/test/field"
 	"parley/world"
 )
@@ -28,7 +30,7 @@ type booth struct {
 	schema *world.Schema
 	at     map[string]string // by dialect; it opens there again
 	drop   map[string]func(why string)
-	shut   []func()
+	shut   map[string]func()
 
 	mu        sync.Mutex
 	hold      uint16
@@ -54,7 +56,7 @@ func newBooth(t testing.TB) *booth {
 
 func (b *booth) open() {
 	b.Helper()
-	b.drop = map[string]func(string){}
+	b.drop, b.shut = map[string]func(string){}, map[string]func(){}
 	b.openReplica()
 	b.openRelay()
 	b.openDuplex()
@@ -64,7 +66,7 @@ func (b *booth) close() {
 	for _, f := range b.shut {
 		f()
 	}
-	b.shut = nil
+	clear(b.shut)
 }
 
 // judge looks at a pass. It returns the number of a player and what it is told of its session, or why it is not let in.
@@ -97,6 +99,11 @@ func (b *booth) judge(raw []byte) (who int, told message.Session, refusal string
 	told.Hold = b.hold
 	b.sessions[told.Token] = who
 	return who, told, ""
+}
+
+// world is what the booth tells of its world.
+func (b *booth) world() message.World {
+	return message.World{Seed: 1, Fingerprint: b.schema.Fingerprint()}
 }
 
 // passes returns what was shown.
@@ -143,13 +150,13 @@ func (b *booth) openReplica() {
 			}
 			conns[c] = true
 			b.check(c.SendReserved(replica.Reliable, message.ReplicaSession, told.AppendTo(nil, message.Little)))
-			b.check(c.SendReserved(replica.Ordered, message.ReplicaWorld, message.World{Seed: 1}.AppendTo(nil, message.Little)))
+			b.check(c.SendReserved(replica.Ordered, message.ReplicaWorld, b.world().AppendTo(nil, message.Little)))
 			b.check(c.SendReserved(replica.Reliable, message.ReplicaTick, message.Fate{}.AppendTo(nil, message.Little)))
 			b.check(c.SendReserved(replica.Reliable, message.ReplicaSession, []byte("too short")))
 		})
 	})
 	b.at["replica"] = s.Addr().String()
-	b.shut = append(b.shut, func() { s.Close() })
+	b.shut["replica"] = func() { s.Close() }
 	b.drop["replica"] = func(why string) {
 		b.check(s.Do(func() {
 			for c := range conns {
@@ -181,7 +188,7 @@ func (b *booth) openRelay() {
 			peers[p] = true
 			b.check(p.Send(relay.Unordered, told.AppendTo([]byte{message.RelaySession}, message.Big)))
 			b.check(p.Send(relay.Unordered, message.AppendRelayYou([]byte{message.RelayYou}, uint16(who))))
-			b.check(p.Send(relay.Unordered, message.World{Seed: 1}.AppendTo([]byte{message.RelayWorld}, message.Big)))
+			b.check(p.Send(relay.Unordered, b.world().AppendTo([]byte{message.RelayWorld}, message.Big)))
 			b.check(p.Send(relay.Unreliable, append(message.Fate{}.AppendTo([]byte{message.RelayTick}, message.Big), 1, 2, 3)))
 			b.check(p.Send(relay.Unordered, []byte{message.RelaySession, 1, 2, 3}))
 			b.check(p.Send(relay.Unordered, []byte{77, 1, 2, 3}))
@@ -189,7 +196,7 @@ func (b *booth) openRelay() {
 	})
 	b.check(s.Do(func() { room = s.NewRoom() }))
 	b.at["relay"] = s.Addr().String()
-	b.shut = append(b.shut, func() { s.Close() })
+	b.shut["relay"] = func() { s.Close() }
 	b.drop["relay"] = func(why string) {
 		b.check(s.Do(func() {
 			for p := range peers {
@@ -224,7 +231,7 @@ func (b *booth) openDuplex() {
 					b.check(c.Sync(message.DuplexSession, message.Session{Token: message.Token{1}}.AppendTo(nil, message.Big)))
 				}
 				b.check(c.Sync(message.DuplexSession, told.AppendTo(nil, message.Big)))
-				b.check(c.Sync(message.DuplexWorld, message.World{Seed: 1 << 56}.AppendTo(nil, message.Big)))
+				b.check(c.Sync(message.DuplexWorld, b.world().AppendTo(nil, message.Big)))
 			case ev.Kind == duplex.EventQuery && ev.Code == message.DuplexConfirm:
 				b.set(func() { b.confirmed++ })
 				b.check(c.Reply(ev.ID, 0, nil))
@@ -232,7 +239,7 @@ func (b *booth) openDuplex() {
 		})
 	})
 	b.at["duplex"] = s.Addr().String()
-	b.shut = append(b.shut, func() { s.Close() })
+	b.shut["duplex"] = func() { s.Close() }
 	b.drop["duplex"] = func(why string) {
 		b.check(s.Do(func() {
 			for c := range conns {
@@ -251,25 +258,31 @@ func (b *booth) check(err error) {
 	}
 }
 
-// caller is a player, and the notices that it got without the updates.
+// caller is a player, and the notices that it got.
 type caller struct {
-	*player.Player
+	*line.Line
 	t       testing.TB
-	notices chan player.Notice
+	notices chan line.Notice
+}
+
+// deaf reads nothing.
+func deaf(*line.Conn) line.Reader {
+	return line.Reader{
+		Replica: func(replica.Event) {}, Relay: func(relay.Event) {}, Duplex: func(duplex.Event) {}, Realm: func(realm.Event) {}, Stamp: func(stamp.Event) {},
+	}
 }
 
 // call joins the booth.
-func (b *booth) call(dialect string, c player.Config) *caller {
+func (b *booth) call(c line.Config, dialects ...string) *caller {
 	b.Helper()
-	x := &caller{t: b, notices: make(chan player.Notice, 1000)}
-	c.Schema = b.schema
-	c.Notice = func(n player.Notice) {
-		if n.Kind != player.Updated {
-			x.notices <- n
-		}
+	x := &caller{t: b, notices: make(chan line.Notice, 1000)}
+	c.Game, c.Schema, c.Read = "arena", b.schema, deaf
+	for _, d := range dialects {
+		c.Ways = append(c.Ways, line.Way{Dialect: d, Addr: b.at[d]})
 	}
+	c.Notice = func(n line.Notice) { x.notices <- n }
 	var err error
-	if x.Player, err = player.Join(b.Context(), dialect, b.at[dialect], c); err != nil {
+	if x.Line, err = line.Dial(b.Context(), c); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { x.Close(context.Background()) })
@@ -286,27 +299,12 @@ func (x *caller) token(before message.Token) (now message.Token) {
 	return now
 }
 
-// wants waits for the next notice of these kinds, leaving out what is said.
-func (x *caller) wants(kind player.NoticeKind) player.Notice {
+// wants waits for the next notice, which is of this kind.
+func (x *caller) wants(kind line.NoticeKind) line.Notice {
 	x.t.Helper()
-	for {
-		n := patient.Value(x.notices)
-		if n.Kind == player.Said {
-			continue
-		}
-		if n.Kind != kind {
-			x.t.Fatalf("it is told %+v, not a notice of kind %d", n, kind)
-		}
-		return n
+	n := patient.Value(x.notices)
+	if n.Kind != kind {
+		x.t.Fatalf("it is told %+v, not a notice of kind %d", n, kind)
 	}
-}
-
-// numbers of things that no server of a world would use.
-func (x *caller) strange() (list []uint16) {
-	x.See(func(v *player.Sight) {
-		for id := range v.Things {
-			list = append(list, id)
-		}
-	})
-	return list
+	return n
 }

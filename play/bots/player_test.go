@@ -1,4 +1,4 @@
-package player_test
+package bots_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"parley"
 	"parley/arena"
 	"parley/internal/patient"
-	"parley/play/player"
+	"parley/play/bots"
 	"parley/test/field"
 	"parley/world"
 )
@@ -39,35 +39,35 @@ func serve(t *testing.T, change ...func(*parley.Config)) *field.Server {
 // Over each dialect a player finds itself, sees what it asked for, and reads what it said.
 func TestAPlayerOverEachDialect(t *testing.T) {
 	s := serve(t)
-	field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema}) // somebody to be seen
+	field.Enter(t, "replica", s.At["replica"], bots.Config{Schema: s.Schema}) // somebody to be seen
 	sim, err := world.New(arena.Game(), world.Config{Seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
 	here := world.ChunkPlace{BX: -1, BY: 1}
 	terrain := sim.Chunk(here.BX, here.BY)
-	for _, dialect := range player.Dialects {
+	for _, dialect := range bots.Dialects {
 		t.Run(dialect, func(t *testing.T) {
-			p := field.Enter(t, dialect, s.At[dialect], player.Config{Schema: s.Schema, Name: "ann", Password: "correct horse", Land: true})
+			p := field.Enter(t, dialect, s.At[dialect], bots.Config{Schema: s.Schema, Name: "ann", Password: "correct horse", Land: true})
 			if dialect == "stamp" {
-				if p.Steer(0, 1) != player.ErrSpectator || p.Say(t.Context(), "x") != player.ErrSpectator || p.Explore(t.Context(), here) != player.ErrNoTerrain {
+				if p.Steer(0, 1) != bots.ErrSpectator || p.Say(t.Context(), "x") != bots.ErrSpectator || p.Explore(t.Context(), here) != bots.ErrNoTerrain {
 					t.Error("a spectator did something")
 				}
 				return
 			}
 			switch err := p.Explore(t.Context(), here); {
 			case dialect == "relay":
-				if err != player.ErrNoTerrain {
+				if err != bots.ErrNoTerrain {
 					t.Errorf("terrain: %v", err)
 				}
 			case err != nil:
 				t.Fatal(err)
 			default:
 				s.Within(t, "it is told the terrain", func() (told bool) {
-					p.See(func(v *player.Sight) { told = v.Land[here] != nil })
+					p.See(func(v *bots.Sight) { told = v.Land[here] != nil })
 					return told
 				})
-				p.See(func(v *player.Sight) {
+				p.See(func(v *bots.Sight) {
 					if *v.Land[here] != *terrain {
 						t.Error("it is told another terrain")
 					}
@@ -83,7 +83,7 @@ func TestAPlayerOverEachDialect(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.Within(t, "it walks", func() (walks bool) {
-				p.See(func(v *player.Sight) { walks = v.Things[v.You].Angle == 1.25 && v.Things[v.You].Norm == 1 })
+				p.See(func(v *bots.Sight) { walks = v.Things[v.You].Angle == 1.25 && v.Things[v.You].Norm == 1 })
 				return walks
 			})
 			if err := p.Say(t.Context(), "hello"); err != nil {
@@ -96,36 +96,36 @@ func TestAPlayerOverEachDialect(t *testing.T) {
 			s.Within(t, "it reads what it said and sees what it did", func() bool { return p.Heard("hello") && p.Acts() > 0 })
 		})
 	}
-	if _, err := player.Join(t.Context(), "morse", "127.0.0.1:1", player.Config{}); err == nil {
+	if _, err := bots.Join(t.Context(), "morse", "127.0.0.1:1", bots.Config{}); err == nil {
 		t.Error("there is a dialect morse")
 	}
 }
 
 func TestACrowdOfBots(t *testing.T) {
 	s := serve(t)
-	play := func(span time.Duration) []player.Result {
+	play := func(span time.Duration) []bots.Result {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var joined sync.WaitGroup
 		joined.Add(10)
-		c := player.Crowd{
+		c := bots.Crowd{
 			Addrs: s.At, Bots: map[string]int{"replica": 2, "stamp": 2, "relay": 2, "duplex": 2, "realm": 2},
-			Config: player.Config{Schema: s.Schema}, Seed: 1, Joined: joined.Done,
+			Config: bots.Config{Schema: s.Schema}, Seed: 1, Joined: joined.Done,
 		}
-		done := make(chan []player.Result, 1)
+		done := make(chan []bots.Result, 1)
 		go func() { done <- c.Run(ctx) }()
 		patient.Done(joined.Wait)
 		defer time.AfterFunc(span, cancel).Stop()
 		return patient.Value(done)
 	}
-	well := func(r player.Result) bool {
+	well := func(r bots.Result) bool {
 		return r.Bots == 2 && r.Connected == 2 && r.Errors == 0 && r.Updates > 0 && (r.Dialect == "stamp" || r.Seen > 0 && r.P50 > 0)
 	}
 	// A busy machine has no time for them, or its server lets nobody in.
 	for _, span := range []time.Duration{time.Second, 3 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, time.Minute} {
 		results := play(span)
 		t.Logf("%+v", results)
-		if !slices.ContainsFunc(results, func(r player.Result) bool { return !well(r) }) {
+		if !slices.ContainsFunc(results, func(r bots.Result) bool { return !well(r) }) {
 			return
 		}
 	}
@@ -139,7 +139,7 @@ func TestABotThatNeverGetsInIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	c := player.Crowd{
+	c := bots.Crowd{
 		Addrs: map[string]string{"replica": silent.LocalAddr().String()}, Bots: map[string]int{"replica": 20}, // more than join at once
 	}
 	over, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -161,7 +161,7 @@ func TestBotsOfRealmComeBack(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var joined sync.WaitGroup
 		joined.Add(2)
-		c := player.Crowd{Addrs: s.At, Bots: map[string]int{"realm": 2}, Config: player.Config{Schema: s.Schema}, Seed: 1, Joined: joined.Done}
+		c := bots.Crowd{Addrs: s.At, Bots: map[string]int{"realm": 2}, Config: bots.Config{Schema: s.Schema}, Seed: 1, Joined: joined.Done}
 		go func() {
 			patient.Done(joined.Wait)
 			cancel()

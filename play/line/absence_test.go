@@ -1,4 +1,4 @@
-package player
+package line
 
 import (
 	"errors"
@@ -97,12 +97,12 @@ func TestWhichPassIsShownNext(t *testing.T) {
 
 // Which ends of a connection are worth coming back for.
 func TestWhatAnEndMeans(t *testing.T) {
-	in := func() *line { return &line{entered: true} }
-	said := func(text string, ago time.Duration) *line {
-		return &line{entered: true, words: text, spoken: time.Now().Add(-ago)}
+	in := func() *Conn { return &Conn{entered: true} }
+	said := func(text string, ago time.Duration) *Conn {
+		return &Conn{entered: true, words: text, spoken: time.Now().Add(-ago)}
 	}
 	for _, tt := range []struct {
-		line *line
+		line *Conn
 		why  error
 		want fate
 	}{
@@ -112,10 +112,10 @@ func TestWhatAnEndMeans(t *testing.T) {
 		{in(), replica.Close{Reason: replicacore.ReasonPeer, Text: "kicked"}, over},
 		{in(), replica.Close{Reason: replicacore.ReasonPeer, Text: "resumed elsewhere"}, over},
 		{in(), replica.Close{Reason: replicacore.ReasonProtocol}, over},
-		{new(line), replica.Close{Reason: replicacore.ReasonPeer, Text: "no such session"}, refused},
-		{new(line), replica.Close{Reason: replicacore.ReasonPeer, Text: "game is full"}, lost},
+		{new(Conn), replica.Close{Reason: replicacore.ReasonPeer, Text: "no such session"}, refused},
+		{new(Conn), replica.Close{Reason: replicacore.ReasonPeer, Text: "game is full"}, lost},
 		{nil, replica.Close{Reason: replicacore.ReasonRejected, Text: "server full"}, lost},
-		{&line{ignored: true}, replica.Close{Reason: replicacore.ReasonClosed}, silent},
+		{&Conn{ignored: true}, replica.Close{Reason: replicacore.ReasonClosed}, silent},
 
 		{in(), stamp.Close{Reason: stampcore.ReasonTimeout}, lost},
 		{in(), stamp.Close{Reason: stampcore.ReasonPeer, Text: "server closing"}, lost},
@@ -129,7 +129,7 @@ func TestWhatAnEndMeans(t *testing.T) {
 		{said("go away", 0), relay.Close{Reason: relaycore.ReasonSilent}, lost},
 		{nil, relay.Close{Reason: relaycore.ReasonRefused, Text: "no such session"}, refused},
 		{nil, relay.Close{Reason: relaycore.ReasonRefused, Text: "the game is busy: come again"}, lost},
-		{&line{refused: "ticket was used"}, relay.Close{Reason: relaycore.ReasonRemoved}, refused},
+		{&Conn{refused: "ticket was used"}, relay.Close{Reason: relaycore.ReasonRemoved}, refused},
 
 		{in(), duplex.Close{Reason: duplexcore.ReasonLost}, lost},
 		{in(), duplex.Close{Reason: duplexcore.ReasonPeer, Remote: true}, lost},
@@ -147,7 +147,8 @@ func TestWhatAnEndMeans(t *testing.T) {
 		{nil, realm.Close{Reason: realmcore.ReasonVersion}, over},
 		{nil, &notLetIn{code: realmcore.LoginAlreadyConnected}, lost},
 		{nil, &notLetIn{code: realmcore.LoginWrongPassword}, refused},
-		{nil, realm.ErrFingerprint, over},
+		{nil, &distrust{errors.New("another certificate")}, over},
+		{&Conn{entered: true, other: ErrOtherGame}, replica.Close{Reason: replicacore.ReasonClosed}, over},
 
 		{nil, errors.New("connection refused"), lost},
 	} {
