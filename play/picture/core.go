@@ -69,6 +69,8 @@ type Core struct {
 	begun    bool   // some tick was
 	ahead    bool   // fates are told, so that the client knows its lead
 	heard    heardTicks
+	told     uint64    // the newest tick that the server has named
+	toldAt   time.Time // and when
 
 	tracks map[uint16]*track
 	list   []*track
@@ -84,6 +86,7 @@ type Core struct {
 	guess   *world.Guess // runs ahead
 	mine    prediction
 	inputs  inputs
+	sentAt  uint64 // the own tick in which inputs were last sent again
 	pending truth
 	scratch []world.Value
 	fed     []uint64 // the numbers of the actions that were fed to the tick, 0 for steers
@@ -202,6 +205,7 @@ func (c *Core) entered(now time.Time, m message.World, ok bool) {
 	if !c.begun {
 		c.newest = tick
 	}
+	c.told, c.toldAt = tick, now
 	c.next = now
 }
 
@@ -315,4 +319,12 @@ func (c *Core) land(at world.ChunkPlace, cells *world.Cells) {
 type chunk struct {
 	at    world.ChunkPlace
 	cells *world.Cells
+}
+
+// assumed returns the tick that has come by now, for what has none: by the time since the last that was told.
+func (c *Core) assumed(now time.Time) uint64 {
+	if c.toldAt.IsZero() {
+		c.toldAt, c.told = now, c.newest
+	}
+	return max(c.newest, c.told+uint64(max(0, now.Sub(c.toldAt)/c.period)))
 }

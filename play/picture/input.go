@@ -20,6 +20,7 @@ type input struct {
 	angle  float32
 	norm   float32
 	sent   int
+	probe  bool // it asks for nothing new: it is sent once, and shows how long that takes
 }
 
 func (in *input) stamp() message.Stamp {
@@ -35,9 +36,10 @@ type inputs struct {
 	steered     bool    // it has, at all
 	waits       bool    // and that is to be sent with the next tick
 
-	tick   uint64 // for which steers were made last
-	steers int    // and how many
-	last   uint64 // the tick in which the newest was made
+	tick    uint64  // for which steers were made last
+	steers  int     // and how many
+	probeAt float64 // the own time of the next probe
+	calls   int     // probes that were due before fates came
 }
 
 // forget lets go of all.
@@ -47,7 +49,7 @@ func (q *inputs) forget() { q.list = q.list[:0] }
 // done it; how the player steers is.
 func (q *inputs) restart() {
 	q.list = q.list[:0]
-	q.waits = q.steered
+	q.waits, q.calls, q.probeAt = q.steered, 0, 0
 }
 
 // done lets go of what the truth of a tick contains, or will never contain.
@@ -69,7 +71,6 @@ func (q *inputs) add(tick, shown uint64) *input {
 		q.list = q.list[:maxInputs-1]
 	}
 	q.number++
-	q.last = tick
 	q.list = append(q.list, input{number: q.number, tick: tick, made: tick, shown: shown})
 	return &q.list[len(q.list)-1]
 }
@@ -85,10 +86,10 @@ func (c *Core) Steer(now time.Time, angle, norm float32) error {
 		return nil
 	}
 	q.angle, q.norm, q.steered = angle, norm, true
-	if q.waits = true; !c.ready() {
+	q.waits = true
+	if c.HandleTimeout(now); !c.ready() || !q.waits {
 		return nil
 	}
-	c.HandleTimeout(now)
 	tick := c.mine.tick + 1
 	if q.tick != tick {
 		q.tick, q.steers = tick, 0
@@ -150,6 +151,9 @@ func (c *Core) send(now time.Time, in *input) error {
 	}
 	if in.sent++; in.sent == 1 {
 		c.stats.Inputs++
+		c.lead.Sent(now, in.made, in.number)
+	} else {
+		c.lead.Again(in.made)
 	}
 	c.stats.Sent++
 	if in.action != nil {
@@ -166,32 +170,32 @@ func (c *Core) repeat(now time.Time) {
 		in := &q.list[i]
 		newest := true // of the steers
 		for j := i + 1; j < len(q.list); j++ {
-			newest = newest && q.list[j].action != nil
+			newest = newest && (q.list[j].action != nil || q.list[j].probe)
 		}
 		switch {
+		case in.probe && in.sent > 0:
 		case in.sent == 0, in.action != nil && in.sent == 1, in.action == nil && (newest || in.sent < repeatSteers):
 			_ = c.send(now, in)
 		}
 	}
 }
 
-// remind makes an input if there was none for a while: the margin is only told of inputs. The player goes on steering as it does. One
-// that has never steered asks for what its body does.
-func (c *Core) remind(now time.Time, tick uint64) {
+// probe sends an input that asks for nothing new: the margin is only told of inputs, and says little of
+// those that are sent several times. The player goes on steering as it does. One that has never steered asks for what its body does.
+func (c *Core) probe(now time.Time, tick uint64) {
 	q := &c.inputs
-	every := uint64(max(1, int(time.Second/c.period)/stampsASecond))
-	if q.waits || q.last+every > tick && q.number > 0 && c.ahead {
-		return
-	}
+	angle, norm := q.angle, q.norm
 	if !q.steered {
 		t := c.tracks[c.own]
 		if t == nil || len(t.samples) == 0 || t.last().gone || !t.kind.HasBody {
 			return
 		}
 		s := t.last()
-		q.angle, q.norm = s.at().angle, float32(s.norm())
+		angle, norm = s.at().angle, float32(s.norm())
 	}
-	q.waits = true
+	in := q.add(tick, c.shownTick(now))
+	in.angle, in.norm, in.probe = angle, norm, true
+	_ = c.send(now, in) // the next one makes up for it
 }
 
 // shownTick is the tick of the others that is on the screen.

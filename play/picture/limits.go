@@ -54,8 +54,11 @@ const (
 	// repeatSteers bounds how often a steer is sent that another has replaced. Its effect lasted until then, so it should arrive.
 	repeatSteers = 3
 
-	// stampsASecond is how often an input is sent by a client that neither steers nor acts, so that its margin stays known.
-	stampsASecond = 4
+	// probesASecond is how often an input is sent by a client that neither steers nor acts, so that its margin stays known.
+	probesASecond = 10
+
+	// patientCalls is after how many ticks without a fate a client calls less often: its server or its path has none.
+	patientCalls = 40
 
 	// graceTicks is how many ticks after the fate of an action the server's entity may come into sight.
 	graceTicks = 5

@@ -25,6 +25,7 @@ type prediction struct {
 
 	slack     place   // by how much an input of this tick has changed where the own body would be
 	slackFrom float64 // the part of the tick at which it was made
+	turned    bool    // and the own body looks where the input has it at once
 }
 
 // ghost is an entity that is drawn as the client computes it.
@@ -104,20 +105,30 @@ func (c *Core) HandleTimeout(now time.Time) {
 	}
 	for c.mine.tick < tick {
 		c.mine.tick++
-		c.mine.slack = place{}
+		c.mine.at = max(c.mine.at, float64(c.mine.tick))
+		c.mine.slack, c.mine.turned = place{}, false
 		c.advance()
+	}
+	if c.sentAt != tick {
+		c.sentAt = tick
 		c.repeat(now)
-		c.remind(now, c.mine.tick+1)
 		if c.inputs.waits {
-			_ = c.sendSteer(now, c.mine.tick+1) // it is sent again
+			_ = c.sendSteer(now, tick+1) // it is sent again
 		}
 	}
 	c.mine.at = at
-	left := time.Duration((float64(c.mine.tick+1) - at) * float64(c.period))
-	c.next = now.Add(max(left, time.Millisecond))
-	if c.pending.waits {
-		c.next = now.Add(min(max(left, time.Millisecond), valuesWait))
+	if q := &c.inputs; at >= q.probeAt {
+		c.probe(now, tick+1)
+		// At all parts of a tick, as the margin is a whole number of ticks.
+		every := float64(max(1, int(time.Second/c.period)/probesASecond))
+		_, part := math.Modf(float64(q.number) * math.Phi)
+		q.probeAt = float64(tick) + every + part
 	}
+	left := c.span(min(float64(c.mine.tick+1), c.inputs.probeAt) - at)
+	if c.pending.waits {
+		left = min(left, valuesWait)
+	}
+	c.next = now.Add(max(left, 0) + time.Microsecond) // and not a moment too soon
 }
 
 // NextTimeout returns when HandleTimeout is to be called next.
@@ -128,9 +139,13 @@ func own(at float64) uint64 { return uint64(max(0, math.Floor(at))) }
 
 // call sends the first stamp, until the server tells fates.
 func (c *Core) call(now time.Time) {
-	c.remind(now, c.newest+1)
-	if c.inputs.waits {
+	q := &c.inputs
+	if q.waits && c.own != 0 {
 		_ = c.sendSteer(now, c.newest+1)
+		return
+	}
+	if q.calls++; q.calls < patientCalls || q.calls%patientCalls == 0 {
+		c.probe(now, c.newest+1)
 	}
 }
 
@@ -156,7 +171,7 @@ func (c *Core) redo(now time.Time) {
 	if !m.ready {
 		return
 	}
-	m.slack = place{}
+	m.slack, m.turned = place{}, true
 	is := c.place(&m.ghosts[0], part, now)
 	if part < 1 {
 		m.slack, m.slackFrom = place{x: was.x - is.x, y: was.y - is.y}, part
@@ -170,6 +185,9 @@ func (c *Core) part() float64 { return max(0, min(c.mine.at-float64(c.mine.tick)
 func (c *Core) place(g *ghost, part float64, now time.Time) place {
 	m := &c.mine
 	p := lerp(g.from, g.to, part)
+	if g == &m.ghosts[0] && m.turned {
+		p.angle = g.to.angle
+	}
 	if g == &m.ghosts[0] && m.slack != (place{}) {
 		left := (1 - part) / (1 - m.slackFrom)
 		p.x, p.y = p.x+m.slack.x*left, p.y+m.slack.y*left
