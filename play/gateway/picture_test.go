@@ -83,6 +83,7 @@ var viewDialects = map[string]struct {
 }{
 	"relay":   {aimRelay.server, newRelayViewer, false},
 	"replica": {aimReplica.server, newReplicaViewer, false},
+	"duplex":  {aimDuplex.server, newDuplexViewer, true}, // "each update of duplex is a datagram, and one that another has overtaken is dropped"
 }
 
 type relayViewer struct {
@@ -126,6 +127,50 @@ func (c *replicaViewer) turn(now time.Time) {
 			continue
 		}
 		c.reader.Read(now, ev)
+	}
+}
+
+type duplexViewer struct {
+	*slowDuplexClient
+	v      *viewer
+	reader *picture.Duplex
+	asked  map[uint32]uint8
+}
+
+func newDuplexViewer(v *viewer, seed uint64) viewerNode {
+	e := duplexcore.NewClient(v.net.Now(), kit.ServerAddr, kit.ServerAddr, duplexcore.Config{Schema: schema.Duplex(v.hub.Schema()), Pass: message.AppendSized(nil, nil)}, &duplexcore.Shared{Rand: rand.New(rand.NewPCG(seed, 2))})
+	return &duplexViewer{&slowDuplexClient{Endpoint: e, pipe: tcp.NewPipe(kit.ServerAddr, tcp.Cubic)}, v, nil, map[uint32]uint8{}}
+}
+
+func (c *duplexViewer) turn(now time.Time) {
+	c.Advance(now)
+	for b := c.pipe.Read(); ; {
+		n := c.HandleBytes(now, b)
+		b = b[n:]
+		for ev, ok := c.PollEvent(); ok; ev, ok = c.PollEvent() {
+			switch {
+			case ev.Kind == duplex.EventClosed:
+				panic(ev.Close.Error())
+			case ev.Kind == duplex.EventReply:
+				c.reader.Replied(c.asked[ev.ID], ev.Status)
+				delete(c.asked, ev.ID)
+			case ev.Kind == duplex.EventJoined:
+				c.reader = picture.NewDuplex(c.v.Core, c.Player(), ev.Up, picture.DuplexSend{
+					Update: func(sid int16, b []byte) error { return c.Update(c.v.net.Now(), sid, b) },
+					Sync:   func(sid int16, b []byte) error { return c.Sync(c.v.net.Now(), sid, b) },
+					Query: func(code uint8, b []byte) error {
+						id, err := c.Query(c.v.net.Now(), duplex.Main, code, b)
+						c.asked[id] = code
+						return err
+					},
+				})
+			case c.reader != nil:
+				c.reader.Read(now, ev)
+			}
+		}
+		if len(b) == 0 {
+			return
+		}
 	}
 }
 
@@ -346,7 +391,7 @@ func TestPictureTry(t *testing.T) {
 	_ = promise.Full
 	_ = fmt.Sprint
 	_ = chance.Race
-	for _, d := range []string{"relay", "replica"} {
+	for _, d := range []string{"relay", "replica", "duplex"} {
 		for _, loss := range []float64{0, .05} {
 			const trip, jitter = 100 * time.Millisecond, 20 * time.Millisecond
 			v := newViewer(t, d, 1, simnet.Profile{Delay: trip/2 - jitter/2, Jitter: jitter, Loss: loss}, 8, picture.Config{})
