@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/netip"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -340,6 +341,14 @@ func (v *viewer) errors(list []drawnBody) (off []float64) {
 		part := d.tick - float64(low)
 		x, y := a.X+(b.X-a.X)*part, a.Y+(b.Y-a.Y)*part
 		off = append(off, math.Hypot(x-d.x, y-d.y))
+		if debugView && off[len(off)-1] > 3 {
+			fmt.Printf("wire %d tick %.2f drawn %.1f %.1f truth", d.wire, d.tick, d.x, d.y)
+			for i := low - 3; i < low+5; i++ {
+				b := v.truth[i][d.wire]
+				fmt.Printf(" [%d %.1f %.1f a%.1f n%.0f]", i, b.X, b.Y, b.Angle, b.Norm)
+			}
+			fmt.Println()
+		}
 	}
 	return off
 }
@@ -381,6 +390,8 @@ func meanOf(list []float64) (sum float64) {
 	}
 	return sum / float64(max(1, len(list)))
 }
+
+var debugView = os.Getenv("DEBUG_VIEW") != ""
 
 func TestPictureTry(t *testing.T) {
 	_ = tcp.Cubic
