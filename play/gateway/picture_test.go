@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/netip"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -214,7 +213,9 @@ func newViewer(t *testing.T, dialect string, seed uint64, path simnet.Profile, w
 	}
 	tick()
 	v.pump()
-	if err := v.net.RunUntil(func() bool { return v.Frame(v.net.Now()).Own() != 0 && v.Frame(v.net.Now()).OwnTick > 0 || c.NoPrediction && v.Frame(v.net.Now()).Own() != 0 }, 30*time.Second); err != nil {
+	if err := v.net.RunUntil(func() bool {
+		return v.Frame(v.net.Now()).Own() != 0 && v.Frame(v.net.Now()).OwnTick > 0 || c.NoPrediction && v.Frame(v.net.Now()).Own() != 0
+	}, 30*time.Second); err != nil {
 		t.Fatalf("seed=%d: the player is not in: %v", seed, err)
 	}
 	v.own = uint16(v.Frame(v.net.Now()).Own())
@@ -341,14 +342,6 @@ func (v *viewer) errors(list []drawnBody) (off []float64) {
 		part := d.tick - float64(low)
 		x, y := a.X+(b.X-a.X)*part, a.Y+(b.Y-a.Y)*part
 		off = append(off, math.Hypot(x-d.x, y-d.y))
-		if debugView && off[len(off)-1] > 3 {
-			fmt.Printf("wire %d tick %.2f drawn %.1f %.1f truth", d.wire, d.tick, d.x, d.y)
-			for i := low - 3; i < low+5; i++ {
-				b := v.truth[i][d.wire]
-				fmt.Printf(" [%d %.1f %.1f a%.1f n%.0f]", i, b.X, b.Y, b.Angle, b.Norm)
-			}
-			fmt.Println()
-		}
 	}
 	return off
 }
@@ -390,8 +383,6 @@ func meanOf(list []float64) (sum float64) {
 	}
 	return sum / float64(max(1, len(list)))
 }
-
-var debugView = os.Getenv("DEBUG_VIEW") != ""
 
 func TestPictureTry(t *testing.T) {
 	_ = tcp.Cubic

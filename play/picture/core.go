@@ -63,12 +63,11 @@ type Core struct {
 	ownEpoch uint32 // the connection that told it
 	clock    Clock
 	lead     Lead
-	newest   uint64 // tick that was heard of
-	swept    uint32 // the connection for which sweep is done
-	since    uint64 // and the one before this connection
-	begun    bool   // some tick was
-	ahead    bool   // fates are told, so that the client knows its lead
-	heard    heardTicks
+	newest   uint64    // tick that was heard of
+	swept    uint32    // the connection for which sweep is done
+	since    uint64    // and the one before this connection
+	begun    bool      // some tick was
+	ahead    bool      // fates are told, so that the client knows its lead
 	told     uint64    // the newest tick that the server has named
 	toldAt   time.Time // and when
 
@@ -127,7 +126,7 @@ func (c *Core) reset() (err error) {
 	rate := max(minRate, min(c.config.TickRate, maxRate))
 	c.period = time.Second / time.Duration(rate)
 	c.clock, c.lead = NewClock(rate), NewLead(rate)
-	c.newest, c.begun, c.ahead, c.heard = 0, false, false, heardTicks{}
+	c.newest, c.begun, c.ahead = 0, false, false
 	c.mine = prediction{failed: c.mine.failed}
 	c.inputs.forget()
 	c.pending = truth{}
@@ -240,7 +239,6 @@ func (c *Core) tickOf(wire uint32) uint64 { return serial.Bits(32).Unwrap(c.newe
 // hears notes that what was told of a tick has come.
 func (c *Core) hears(now time.Time, tick uint64) {
 	c.clock.Heard(now, tick)
-	c.heard.add(tick)
 	if !c.begun || tick > c.newest {
 		c.newest, c.begun = tick, true
 		c.sweep()
@@ -252,47 +250,6 @@ func (c *Core) predicts() bool { return !c.cfg.NoPrediction && c.mine.failed == 
 
 // id returns the ID of a server's entity.
 func (c *Core) id(wire uint16) world.ID { return c.guess.ID(wire) }
-
-// heardTicks are the newest ticks of which something was told.
-type heardTicks struct {
-	bits   [4]uint64 // by tick modulo their count
-	newest uint64
-}
-
-const heardWindow = 256
-
-func (h *heardTicks) add(tick uint64) {
-	if tick > h.newest {
-		if tick-h.newest >= heardWindow {
-			h.bits = [4]uint64{}
-		} else {
-			for t := h.newest + 1; t < tick; t++ {
-				h.bits[t/64%4] &^= 1 << (t % 64)
-			}
-		}
-		h.newest = tick
-	} else if h.newest-tick >= heardWindow {
-		return
-	}
-	h.bits[tick/64%4] |= 1 << (tick % 64)
-}
-
-func (h *heardTicks) has(tick uint64) bool {
-	return tick <= h.newest && h.newest-tick < heardWindow && h.bits[tick/64%4]>>(tick%64)&1 != 0
-}
-
-// before returns the last tick before one that was heard of, and is no less than least.
-func (h *heardTicks) before(tick, least uint64) uint64 {
-	for t := tick; t > least; {
-		if t--; h.has(t) {
-			return max(t, least)
-		}
-		if tick-t > heardWindow {
-			break
-		}
-	}
-	return least
-}
 
 // finite reports whether a float is neither NaN nor infinite.
 func finite(f float32) bool { return !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0) }

@@ -107,7 +107,7 @@ func (c *Core) draw(t *track, tick float64) bool {
 		return true
 	case s.gone:
 		c.hide(t)
-		return len(t.samples) > 1 || tick < float64(s.tick+heardWindow)
+		return len(t.samples) > 1 || tick < float64(s.tick+maxSamples)
 	}
 	if t.drawn != s.tick+1 {
 		if c.shown.Put(t.wire, t.kind, s.values) {
@@ -139,21 +139,34 @@ func (c *Core) between(t *track, tick float64) (place, bool) {
 	}
 	next := &t.samples[1]
 	to := next.at()
-	start := s.tick
-	// A body that is told when it changes was as before until the last tick that was heard of. While it moves each tick changes it, so that
-	// a tick without it is one that was lost in part.
-	if s.norm() == 0 || next.tick-s.tick > 3 {
-		start = c.heard.before(next.tick, s.tick)
-	}
-	if tick <= float64(start) || c.jumps(t.kind, s, next, next.tick-start) {
+	start := next.tick - walked(s, next)
+	if tick <= float64(start) || c.jumps(t.kind, s, next) {
 		return from, false
 	}
-	part := (tick - float64(start)) / float64(next.tick-start)
-	return lerp(from, to, part), true
+	return lerp(from, to, (tick-float64(start))/float64(next.tick-start)), true
+}
+
+// walked returns for how many ticks before a sample a body has been on its way there from the one before. It is told when it changes, so that
+// it has stood still before that; or ticks with it were lost, or are told less often, and it was on its way all the time.
+func walked(s, next *sample) uint64 {
+	const few = 3 // ticks that may be lost
+	ticks := next.tick - s.tick
+	a, b := s.at(), next.at()
+	fast := max(s.norm(), next.norm())
+	switch {
+	case ticks == 1:
+		return 1
+	case fast > 0:
+		return max(1, min(uint64(math.Ceil(math.Hypot(a.x-b.x, a.y-b.y)/fast-.01)), ticks))
+	case ticks <= few: // its norm does not tell how it moves
+		return ticks
+	}
+	return 1
 }
 
 // jumps reports whether a body is farther away than it can have walked: it has been placed there, as one that lives again is.
-func (c *Core) jumps(k *world.Kind, from, to *sample, ticks uint64) bool {
+func (c *Core) jumps(k *world.Kind, from, to *sample) bool {
+	ticks := to.tick - from.tick
 	fast := max(from.norm(), to.norm(), k.MaxSpeed)
 	a, b := from.at(), to.at()
 	return math.Hypot(a.x-b.x, a.y-b.y) > 2*fast*float64(ticks)+1
