@@ -237,10 +237,12 @@ func (q *Queue) Restore(g Group) {
 			continue
 		}
 		w.aside, w.line = false, q.lineOf(w.line.game)
-		if after == nil { // several groups of a line may come back, in any order
-			for x := w.line.first; x != nil && x.id < w.id; x = x.behind {
-				after = x
-			}
+		x := w.line.first
+		if after != nil {
+			x = after.behind
+		}
+		for ; x != nil && x.id < w.id; x = x.behind { // several groups of a line may come back in any order, and their players may alternate
+			after = x
 		}
 		w.line.insert(w, after)
 		after = w

@@ -217,6 +217,29 @@ func TestTenThousandAreMatchedInOrder(t *testing.T) {
 	}
 }
 
+// Two groups whose players have come by turns are restored in the order in which the players came.
+func TestGroupsThatAlternateAreRestoredInOrder(t *testing.T) {
+	l := newLobby(t, Config{})
+	take := func() Group {
+		g, ok := l.q.Take()
+		if !ok {
+			t.Fatal("there is no group")
+		}
+		return g
+	}
+	for range 4 {
+		l.join("duel", 2)
+	}
+	first, second := take(), take()
+	l.q.Leave(2)
+	l.q.Restore(first)
+	l.join("duel", 2)
+	mixed := take() // 1 and 5
+	l.q.Restore(second)
+	l.q.Restore(mixed)
+	l.wantMatched("duel[1 3] duel[4 5]")
+}
+
 // The queue against a list that is searched from its beginning.
 func TestTheQueueIsAList(t *testing.T) {
 	random := newRand(t)
