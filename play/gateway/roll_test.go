@@ -10,6 +10,7 @@ import (
 	"parley/internal/kit/chance"
 	"parley/play/message"
 	"parley/protocol/duplex"
+	"parley/world"
 )
 
 // scribe is a reader that keeps what it was told, as text.
@@ -155,12 +156,17 @@ func TestAClientThatDoesNotReadOfMembers(t *testing.T) {
 	}
 }
 
-// Members arrive over each dialect, with loss, and a client that sends no stamps (in duplex: no query 71) gets none.
+// Members arrive over each dialect, and a client that sends no stamps (in duplex: no query 71) gets none. In a game whose rule hides all, it is told
+// the names, and no number but its own.
 func TestMembersOverEachDialect(t *testing.T) {
 	for _, d := range []aimDialect{aimReplica, aimRelay, aimDuplex} {
 		t.Run(d.name, func(t *testing.T) {
-			for _, asks := range []bool{false, true} {
-				h := must(New(Config{Game: aimGame(4, &aimCount{})}))
+			for _, tt := range []struct{ asks, hidden bool }{{false, false}, {true, false}, {true, true}} {
+				asks, g := tt.asks, aimGame(4, &aimCount{})
+				if tt.hidden {
+					g.Sees = func(*world.World, world.PlayerID, world.ID) bool { return false }
+				}
+				h := must(New(Config{Game: g}))
 				others := &desk{radius: -1}
 				others.inbox.knock = h.knock
 				h.Add(others)
@@ -186,14 +192,16 @@ func TestMembersOverEachDialect(t *testing.T) {
 				if !asks {
 					want = 0
 				}
-				own := 0
+				own, numbers := 0, 0
 				for _, m := range a.members {
 					if m.Entity == a.own {
 						own++
+					} else if m.Entity != 0 {
+						numbers++
 					}
 				}
-				if len(a.members) != want || own != min(want, 1) {
-					t.Errorf("asks: %v: it knows of %d, want %d; itself %d times", asks, len(a.members), want, own)
+				if len(a.members) != want || own != min(want, 1) || (numbers == 0) != (tt.hidden || !asks) {
+					t.Errorf("%+v: it knows of %d, want %d; itself %d times, and %d numbers", tt, len(a.members), want, own, numbers)
 				}
 			}
 		})
