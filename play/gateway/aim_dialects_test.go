@@ -153,7 +153,9 @@ func (c aimReplicaClient) turn(now time.Time, a *aimer) {
 		a.own = uint16(n.Int())
 	}
 	for _, f := range fates {
-		c.look(f.Tick, a)
+		if !a.blind {
+			c.look(f.Tick, a)
+		}
 		a.hears(now, f)
 	}
 }

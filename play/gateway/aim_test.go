@@ -126,6 +126,7 @@ type aimer struct {
 	rand   *rand.Rand
 	own    uint16
 	heard  func(b []byte) // each payload, if set
+	blind  bool           // it does not look at walkers
 	window float64        // how many ticks before its own tick it draws others at most; what has not come yet it draws by their speed
 
 	members map[string]message.Member     // by name, if they are kept
@@ -148,6 +149,9 @@ type aimer struct {
 
 // sees takes what a tick says of a walker.
 func (a *aimer) sees(tick uint32, entity uint16, b aimBody) {
+	if a.blind {
+		return
+	}
 	if a.seen[tick] == nil {
 		a.seen[tick] = map[uint16]aimBody{}
 	}
