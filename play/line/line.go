@@ -78,6 +78,9 @@ type Config struct {
 	FirstType   int
 	RealmConfig []core.Field
 
+	// Detail makes the events of replica complete: see replica.Config.Detail.
+	Detail bool
+
 	// Read returns what reads the events of a new connection. One connection is read at a time, by one goroutine.
 	Read func(c *Conn) Reader
 

@@ -9,7 +9,7 @@ import (
 )
 
 func (c *Conn) joinReplica(ctx context.Context, pass []byte) error {
-	x, err := replica.Dial(ctx, c.at.Addr, replica.Config{Pass: pass})
+	x, err := replica.Dial(ctx, c.at.Addr, replica.Config{Pass: pass, Detail: c.line.cfg.Detail})
 	if err != nil {
 		return err
 	}

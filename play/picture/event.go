@@ -25,9 +25,12 @@ const (
 	Refused
 	// Unpredicted means that the game's Step has failed on this client, which predicts nothing any more: Text says why. It comes once.
 	Unpredicted
+	// Ended means that the own player is out of the game: Text says why. The owner of the Core makes it, as it does Away and Back of the
+	// own player.
+	Ended
 )
 
-var eventNames = [...]string{"unset", "said", "acted", "here", "joined", "left", "away", "back", "refused", "unpredicted"}
+var eventNames = [...]string{"unset", "said", "acted", "here", "joined", "left", "away", "back", "refused", "unpredicted", "ended"}
 
 // String returns the kind's name.
 func (k EventKind) String() string {

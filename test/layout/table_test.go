@@ -47,6 +47,7 @@ var table = []row{
 
 	// What a user imports.
 	{path: ".", mayImport: []string{"internal/bans", "world", "account", "play/gateway", "play/keep", "play/match", "internal/scribe", "protocol/*", "protocol/*/core", "protocol/relay/connector"}, shell: everyFile},
+	{path: "client", mayImport: []string{"world", "protocol/*", "protocol/*/core", "play/line", "play/message", "play/picture"}, shell: everyFile},
 	{path: "world"},
 	{path: "arena", mayImport: []string{"world"}},
 	{path: "protocol/relay/connector", mayImport: slices.Concat(engine, []string{"protocol/*", "protocol/*/core"}), shell: []string{"server"}},
@@ -60,7 +61,7 @@ var table = []row{
 	{path: "account/storetest", mayImport: []string{"account", "internal/patient", "internal/promise"}, modules: []string{"pgregory.net/rapid", "github.com/pressly/goose/v3"}, shell: everyFile},
 	{path: "cluster", modules: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server/v2"}, shell: everyFile},
 	{path: "capture", mayImport: []string{"protocol/*", "protocol/*/core"}, modules: []string{"github.com/gopacket/gopacket"}, shell: everyFile},
-	{path: "examples/...", mayImport: []string{".", "world", "arena", "protocol/*", "protocol/*/core", "simnet", "account", "account/sqlite",
+	{path: "examples/...", mayImport: []string{".", "client", "program", "world", "arena", "protocol/*", "protocol/*/core", "simnet", "account", "account/sqlite",
 		"account/postgres", "account/storetest", "cluster", "capture"}, modules: []string{"modernc.org/sqlite"}, shell: everyFile},
 
 	// The engine: pure, but for the sockets and the loops around them.

@@ -1,0 +1,100 @@
+package client
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"parley/play/line"
+	"parley/play/message"
+	"parley/protocol/realm/core"
+	"parley/world"
+)
+
+// Config sets up a Client. The zero Config is usable: a guest in the room main, with any name. Config is not changed after use.
+type Config struct {
+	// Name is the name that the player wants, and over realm that of its account. An address may have it too: realm://ann@host.
+	Name string
+
+	// Password is that of the account, over realm. An account that does not exist is registered. An address may have it too, but
+	// addresses are seen by others: realm://ann:secret@host.
+	Password string
+
+	// Room is the room to enter. Default: the room main.
+	Room string
+
+	// Ticket is for a server that wants one, over replica, relay and duplex. It is used up. It says which room and which name, so
+	// Room and Name do not count.
+	Ticket []byte
+
+	// Session is the token of a player whose connection was lost in another process, as Client.Session returned it: Dial goes on as
+	// that player, over replica, relay or duplex. Then Ticket, Room and Name do not count.
+	Session [16]byte
+
+	// NoReturn ends the game when the connection is lost. Default: the player comes back by itself, as long as its place is held.
+	NoReturn bool
+
+	// NoPrediction draws the own entity as the others, when the server has told of it: for games whose Step cannot run on what one
+	// player sees.
+	NoPrediction bool
+
+	// Trust is asked whether a certificate of realm is the server's, with the address as it was written and the certificate's SHA-256
+	// in hex, before a password is sent. An error ends Dial, and a player who comes back is out of the game. Default: any certificate
+	// is accepted, as servers sign their own.
+	Trust func(addr, fingerprint string) error
+
+	// Plain turns realm's TLS off: a password then crosses the network in clear.
+	Plain bool
+
+	// TickRate is the server's ticks a second, over realm and stamp, which do not tell it. Default 20.
+	TickRate int
+
+	// FirstType and RealmFields are for a server of realm with a profile of its own: the number of the kind that is type 0, and the
+	// fields that the game adds to realm's config message.
+	FirstType   int
+	RealmFields []core.Field
+}
+
+// standardPorts are where servers listen unless they are told otherwise.
+var standardPorts = map[string]string{"replica": "7000", "stamp": "7001", "relay": "8082", "duplex": "7004", "realm": "9999"}
+
+// maxWays bounds the addresses of a list.
+const maxWays = 16
+
+// line returns how the player connects.
+func (c *Config) line(urls string, g world.Game, s *world.Schema) (line.Config, error) {
+	l := line.Config{
+		Game: g.Name, Schema: s, TickRate: c.TickRate, Name: c.Name, Password: c.Password, Room: c.Room, Ticket: c.Ticket, Session: message.Token(c.Session),
+		Resume: line.Resume{On: !c.NoReturn}, Trust: c.Trust, Plain: c.Plain, FirstType: c.FirstType, RealmConfig: c.RealmFields, Detail: true,
+	}
+	for text := range strings.SplitSeq(urls, ",") {
+		if len(l.Ways) == maxWays {
+			return l, fmt.Errorf("client: more than %d addresses: leave some out", maxWays)
+		}
+		u, err := url.Parse(strings.TrimSpace(text))
+		if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+			return l, fmt.Errorf("client: %q is no address: write one such as replica://127.0.0.1:7000", hidden(text))
+		}
+		port := u.Port()
+		if port == "" {
+			port = standardPorts[u.Scheme]
+		}
+		l.Ways = append(l.Ways, line.Way{Dialect: u.Scheme, Addr: net.JoinHostPort(u.Hostname(), port)})
+		if name := u.User.Username(); l.Name == "" {
+			l.Name = name
+		}
+		if word, ok := u.User.Password(); ok && l.Password == "" {
+			l.Password = word
+		}
+	}
+	return l, nil
+}
+
+// hidden returns an address without the password that may be in it.
+func hidden(text string) string {
+	if at := strings.LastIndex(text, "@"); at >= 0 {
+		return "…" + text[at:]
+	}
+	return text
+}

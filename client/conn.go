@@ -1,0 +1,63 @@
+package client
+
+import (
+	"time"
+
+	"parley/play/line"
+	"parley/play/picture"
+)
+
+// listen returns what reads a new connection.
+func (c *Client) listen(conn *line.Conn) (r line.Reader) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.core.Connected(time.Now())
+	switch {
+	case conn.Replica != nil:
+		r.Replica = reading(c, picture.NewReplica(c.core, conn.Replica.Send).Read)
+	case conn.Relay != nil:
+		r.Relay = reading(c, picture.NewRelay(c.core, conn.Relay.Send).Read)
+	}
+	c.stir()
+	return r
+}
+
+// reading gives events to the core.
+func reading[E any](c *Client, read func(now time.Time, ev E)) func(E) {
+	return func(ev E) {
+		now := time.Now()
+		c.mu.Lock()
+		before, _ := c.core.NextTimeout()
+		read(now, ev)
+		next, ok := c.core.NextTimeout()
+		if len(c.kept) > 0 && !c.away {
+			c.catchUp()
+		}
+		c.mu.Unlock()
+		if ok && next.Before(before) {
+			c.stir()
+		}
+	}
+}
+
+// connection takes what has become of the connection.
+func (c *Client) connection(n line.Notice) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gather() // what was told before comes before
+	ev := Event{Own: true, Text: n.Text}
+	switch n.Kind {
+	case line.Away:
+		ev.Kind, c.away = Away, true
+		c.core.Lost(time.Now())
+	case line.Back:
+		ev.Kind, c.away = Back, false
+		c.catchUp()
+	case line.Ended:
+		ev.Kind, c.over = Ended, true
+		c.core.Lost(time.Now())
+		c.kept = nil
+	}
+	c.note(ev)
+	c.stir()
+}

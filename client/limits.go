@@ -1,0 +1,18 @@
+package client
+
+import "time"
+
+const (
+	// maxEvents bounds the events that wait for a frame: a program that draws none would else keep all that is said to it.
+	maxEvents = 1024
+
+	// maxKept bounds what a player may do while it is away. All of it is sent in one moment when it is back, and servers take as many
+	// inputs of a player in a tick.
+	maxKept = 32
+
+	// maxLine bounds a line of chat: the least that a dialect takes.
+	maxLine = 900
+
+	// holdUnknown is how old something may be that was done while away, in dialects that do not tell how long a place is held.
+	holdUnknown = 30 * time.Second
+)
