@@ -1,6 +1,9 @@
 package client_test
 
 import (
+	"errors"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +12,7 @@ import (
 	"parley/arena"
 	"parley/client"
 	"parley/internal/patient"
+	"parley/play/line"
 	"parley/test/field"
 )
 
@@ -43,7 +47,7 @@ func until(t testing.TB, c *client.Client, what string, holds func(f *client.Fra
 // Over each dialect a player sees itself, walks, is told what it says and does, and leaves.
 func TestAPlayerOverEachDialect(t *testing.T) {
 	s := field.Serve(t, arena.Game(), field.Config())
-	for _, dialect := range []string{"replica", "relay"} {
+	for _, dialect := range []string{"replica", "relay", "duplex"} {
 		t.Run(dialect, func(t *testing.T) {
 			c := join(t, url(s, dialect), client.Config{Name: dialect + "-ann", Password: "correct horse", Plain: true})
 			var x, y float64
@@ -93,5 +97,51 @@ func TestAPlayerOverEachDialect(t *testing.T) {
 				t.Errorf("a player who has left: %v", c.Err())
 			}
 		})
+	}
+}
+
+// Over stamp a player watches.
+func TestASpectator(t *testing.T) {
+	s := field.Serve(t, arena.Game(), field.Config())
+	walker := join(t, url(s, "replica"), client.Config{})
+	until(t, walker, "it is there", func(f *client.Frame) bool { return f.Own() != 0 })
+	c := join(t, url(s, "stamp"), client.Config{})
+	until(t, c, "it sees a player", func(f *client.Frame) bool {
+		for range client.All[arena.Player](f) {
+			return true
+		}
+		return false
+	})
+	if c.Steer(0, 1) != client.ErrSpectator || c.Say("x") != client.ErrSpectator || client.Act(c, arena.Throw{}) != client.ErrSpectator {
+		t.Error("a spectator did something")
+	}
+}
+
+// Nobody answers: Dial says so in two seconds, and names the address.
+func TestNoServer(t *testing.T) {
+	t.Parallel()
+	silent, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { silent.Close() })
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := closed.Addr().String()
+	closed.Close()
+	for _, dialect := range line.Dialects {
+		for _, addr := range []string{silent.LocalAddr().String(), nobody} {
+			t.Run(dialect+"/"+addr, func(t *testing.T) {
+				t.Parallel()
+				begin := time.Now()
+				_, err := client.Dial(t.Context(), dialect+"://"+addr, arena.Game(), client.Config{Name: "ann", Password: "correct horse"})
+				if !errors.Is(err, client.ErrNoServer) || !strings.Contains(err.Error(), dialect+"://"+addr) {
+					t.Errorf("%v", err)
+				}
+				t.Logf("after %v: %v", time.Since(begin), err)
+			})
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"parley/play/line"
 	"parley/play/picture"
+	"parley/protocol/realm"
 )
 
 // listen returns what reads a new connection.
@@ -17,6 +18,13 @@ func (c *Client) listen(conn *line.Conn) (r line.Reader) {
 		r.Replica = reading(c, picture.NewReplica(c.core, conn.Replica.Send).Read)
 	case conn.Relay != nil:
 		r.Relay = reading(c, picture.NewRelay(c.core, conn.Relay.Send).Read)
+	case conn.Duplex != nil:
+		x := conn.Duplex
+		r.Duplex = reading(c, picture.NewDuplex(c.core, x.Player(), x.FeedUp(), picture.DuplexSend{Update: x.Update, Sync: x.Sync, Query: conn.Query}).Read)
+	case conn.Realm != nil:
+		r.Realm = func(realm.Event) {}
+	case conn.Stamp != nil:
+		r.Stamp = reading(c, picture.NewStamp(c.core).Read)
 	}
 	c.stir()
 	return r

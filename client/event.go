@@ -21,7 +21,6 @@ const (
 	Away        = picture.Away        // a player's connection is lost. The own one comes back by itself: Text says why it was lost
 	Back        = picture.Back        // a player is there again. Of the own one Text is the dialect
 	Ended       = picture.Ended       // this player is out of the game: Text says why. It is the last event
-	Refused     = picture.Refused     // the server has not done an own action, as far as the dialect tells: Action and Reason
 	Unpredicted = picture.Unpredicted // the game's Step has failed on this client, which predicts no more: Text says why
 )
 
