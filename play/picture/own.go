@@ -62,7 +62,7 @@ func (c *Core) fate(now time.Time, f message.Fate, follow bool) {
 		c.pending = truth{tick: tick, number: number, since: now, waits: true}
 		if !c.ahead {
 			c.ahead = true
-			c.mine.tick = own(c.lead.At(now))
+			c.mine.tick = own(c.ownAt(now))
 		}
 	}
 	if !follow {
@@ -81,7 +81,7 @@ func unwrapNumber(newest uint64, wire uint32) uint64 {
 
 // settle takes the truth that waits, if its values have come or are not to come any more.
 func (c *Core) settle(now time.Time, complete bool) {
-	if p := c.pending; p.waits && (complete || now.Sub(p.since) >= valuesWait) {
+	if p := c.pending; p.waits && !p.since.IsZero() && (complete || now.Sub(p.since) >= valuesWait) {
 		c.pending.waits = false
 		c.judge(now, p.tick, p.number)
 	}
@@ -94,11 +94,17 @@ func (c *Core) HandleTimeout(now time.Time) {
 	if c.voice == nil {
 		return
 	}
+	if r, ok := c.voice.(*Realm); ok {
+		c.next = now.Add(c.period / 4)
+		if r.turn(now); !c.ahead {
+			return
+		}
+	}
 	if !c.ahead {
 		c.call(now)
 		return
 	}
-	at := c.lead.At(now)
+	at := c.ownAt(now)
 	tick := own(at)
 	if tick > c.mine.tick+maxRun {
 		c.mine.tick = tick - 1
@@ -109,23 +115,31 @@ func (c *Core) HandleTimeout(now time.Time) {
 		c.mine.slack, c.mine.turned = place{}, false
 		c.advance()
 	}
+	_, isRealm := c.voice.(*Realm)
 	if c.sentAt != tick {
 		c.sentAt = tick
-		c.repeat(now)
+		if !isRealm { // nothing is lost there
+			c.repeat(now)
+		}
 		if c.inputs.waits {
 			_ = c.sendSteer(now, tick+1) // it is sent again
 		}
 	}
 	c.mine.at = at
-	if q := &c.inputs; at >= q.probeAt {
+	if q := &c.inputs; at >= q.probeAt && !isRealm {
 		c.probe(now, tick+1)
 		// At all parts of a tick, as the margin is a whole number of ticks.
 		every := float64(max(1, int(time.Second/c.period)/probesASecond))
 		_, part := math.Modf(float64(q.number) * math.Phi)
 		q.probeAt = float64(tick) + every + part
 	}
-	left := c.span(min(float64(c.mine.tick+1), c.inputs.probeAt) - at)
-	if c.pending.waits {
+	left := c.span(float64(c.mine.tick+1) - at)
+	if isRealm {
+		left = min(left, c.period/4)
+	} else {
+		left = min(left, c.span(c.inputs.probeAt-at))
+	}
+	if c.pending.waits && !isRealm {
 		left = min(left, valuesWait)
 	}
 	c.next = now.Add(max(left, 0) + time.Microsecond) // and not a moment too soon
@@ -133,6 +147,14 @@ func (c *Core) HandleTimeout(now time.Time) {
 
 // NextTimeout returns when HandleTimeout is to be called next.
 func (c *Core) NextTimeout() (time.Time, bool) { return c.next, !c.next.IsZero() }
+
+// ownAt is the own tick, with its part. It never falls.
+func (c *Core) ownAt(now time.Time) float64 {
+	if r, ok := c.voice.(*Realm); ok {
+		return max(c.mine.at, r.own(now))
+	}
+	return c.lead.At(now)
+}
 
 // own is the tick that a time on the own clock is in.
 func own(at float64) uint64 { return uint64(max(0, math.Floor(at))) }
@@ -163,7 +185,7 @@ func (c *Core) redo(now time.Time) {
 	if !m.ready || !c.ready() {
 		return
 	}
-	m.at = c.lead.At(now)
+	m.at = c.ownAt(now)
 	part := c.part()
 	was := c.place(&m.ghosts[0], part, now)
 	c.guess.Back(m.tick)
@@ -403,7 +425,7 @@ func (c *Core) drawOwn(now time.Time, f *Frame) {
 		return
 	}
 	if c.ready() {
-		m.at = c.lead.At(now)
+		m.at = c.ownAt(now)
 	}
 	f.OwnTick = m.at
 	part := c.part()

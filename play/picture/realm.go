@@ -1,0 +1,331 @@
+package picture
+
+import (
+	"math"
+	"time"
+
+	"parley/play/message"
+	"parley/play/schema"
+	"parley/protocol/realm"
+	realmcore "parley/protocol/realm/core"
+	"parley/world"
+)
+
+// Realm reads what a server tells over realm, and writes what the player does.
+//
+// Realm's clients count ticks by the clock, and move bodies themselves: one that goes straight on is told every tenth tick only. So the reader has a
+// Guess of its own, of the ticks that have surely come, in which Step moves what is told; the samples of others are made of it. The own
+// entity is predicted at the server's tick of now. The server does inputs at the ticks at which they were made, by going back, and tells of
+// the own entity only what the client cannot know. Positions are whole cells: a body stays where it is computed to be if that is in the
+// cell that is told.
+type Realm struct {
+	core   *Core
+	out    RealmSend
+	cfg    RealmConfig
+	sim    *world.Guess
+	ran    uint64 // the tick that sim has run last
+	begun  bool
+	lag    float64   // how many ticks old what comes is, or was of late
+	phase  float64   // the server's tick less the time in ticks, at most so much
+	origin time.Time // of that time
+	failed bool      // Step has failed on what was told
+	values []world.Value
+	kinds  map[uint16]*world.Kind // of entities in sight
+	steers []input                // the newest
+}
+
+// RealmConfig sets up a Realm.
+type RealmConfig struct {
+	Name      string // of the account
+	FirstType int    // the number of the kind whose type is 0 on the wire
+}
+
+// RealmSend is how a Realm sends. None of it may block.
+type RealmSend struct {
+	Update    func(e realmcore.Entity) error
+	Act       func(a realmcore.Action) error
+	Say       func(text string) error
+	Temporary func() (id uint16, ok bool)
+	Tick      func() uint64 // the server's tick by its clock: realm.Client.ServerTick
+	Codec     *realmcore.Codec
+}
+
+// NewRealm makes a reader for a new connection of a core.
+func NewRealm(c *Core, cfg RealmConfig, out RealmSend) (*Realm, error) {
+	sim, err := world.NewGuess(c.game, c.config)
+	if err != nil {
+		return nil, err
+	}
+	r := &Realm{core: c, out: out, cfg: cfg, sim: sim, kinds: map[uint16]*world.Kind{}}
+	c.voice = r
+	return r, nil
+}
+
+// Read takes an event of the connection.
+func (r *Realm) Read(now time.Time, ev realm.Event) {
+	if ev.Kind != realm.EventMessage {
+		return
+	}
+	c, m := r.core, ev.Message
+	tick := max(ev.Tick, 1) - 1 // what is told with a tick is so before that tick is run
+	switch m.Kind {
+	case realmcore.KindEntityCreate, realmcore.KindEntityUpdate:
+		r.at(now, tick)
+		r.block(&m.Entity)
+		r.sample(tick)
+	case realmcore.KindEntitiesUpdate:
+		r.at(now, tick)
+		for e := range m.Entities.All() {
+			r.block(e)
+		}
+		r.sample(tick)
+	case realmcore.KindEntityDestroy:
+		r.at(now, tick)
+		r.sim.Drop(m.ID)
+		delete(r.kinds, m.ID)
+		c.gone(tick, m.ID)
+	case realmcore.KindMetaAction:
+		r.meta(m)
+	case realmcore.KindChunkUpdate:
+		r.chunk(m.Chunk)
+	case realmcore.KindChunksUpdate:
+		for one := range m.Chunks.All() {
+			r.chunk(one)
+		}
+	case realmcore.KindChatReceive:
+		c.said([]byte(c.names[m.ID]), m.Text, true)
+	case realmcore.KindActionsDone:
+		for d := range m.Actions.All() {
+			r.done(ev.Tick, &d)
+		}
+	}
+}
+
+// meta takes who came and went.
+func (r *Realm) meta(m *realmcore.Message) {
+	c := r.core
+	if realmcore.MetaCode(m.Code) == realmcore.MetaPlayerLeft {
+		name := c.names[m.ID]
+		delete(c.names, m.ID)
+		c.renamed = true
+		c.note(Event{Kind: Left, Name: name, Entity: c.id(m.ID)})
+		return
+	}
+	name := cut(m.Name, maxName)
+	if len(c.names) < maxNames {
+		c.names[m.ID] = name
+	}
+	c.renamed = true
+	if name == r.cfg.Name {
+		c.you(m.ID)
+		r.sim.Own(m.ID)
+	}
+	c.note(Event{Kind: Joined, Name: name, Entity: c.id(m.ID), Own: name == r.cfg.Name})
+}
+
+// done takes an action that was done.
+func (r *Realm) done(tick uint64, d *realmcore.Done) {
+	a := r.core.schema.Action(int(d.Action.ID))
+	if a == nil || d.Action.Params.Len() != len(a.Fields) {
+		return
+	}
+	r.values = r.values[:0]
+	for i := range a.Fields {
+		v, ok := schema.FromRealm(&a.Fields[i], d.Action.Params.Get(i))
+		if !ok {
+			return
+		}
+		r.values = append(r.values, v)
+	}
+	r.core.acted(d.By, tick, a, r.values)
+}
+
+func (r *Realm) chunk(m realmcore.Chunk) {
+	cells := new(world.Cells)
+	m.FillIn((*realmcore.Terrain)(cells))
+	at := world.ChunkPlace{BX: m.BX, BY: m.BY}
+	r.sim.SetChunk(at, cells)
+	r.core.land(at, cells)
+}
+
+// at brings the reader's guess to what is so after a tick, of which something has come.
+func (r *Realm) at(now time.Time, tick uint64) {
+	if t := r.out.Tick(); t > tick {
+		r.lag = max(r.lag, min(float64(t-tick), maxRun/2))
+	}
+	switch {
+	case !r.begun || tick > r.ran+maxRun || tick+maxRun < r.ran:
+		r.sim.Back(tick)
+		r.begun, r.ran = true, tick
+	case tick < r.ran:
+		r.sim.Back(tick)
+		r.ran = tick
+	default:
+		r.run(tick)
+	}
+	r.core.pending.waits = true
+}
+
+// run runs the reader's guess up to a tick, and takes samples.
+func (r *Realm) run(tick uint64) {
+	c := r.core
+	for r.ran < tick {
+		if !r.failed {
+			for _, s := range r.steers {
+				if s.tick == r.ran+1 && c.own != 0 {
+					r.sim.Steer(world.Steering{Angle: s.angle, Norm: s.norm, HasAngle: true, HasNorm: true})
+				}
+			}
+			r.failed = r.sim.Run() != nil
+		}
+		if r.failed {
+			r.sim.Back(r.ran + 1)
+		}
+		r.ran++
+		r.sample(r.ran)
+	}
+}
+
+// sample tells the core of all entities.
+func (r *Realm) sample(tick uint64) {
+	w := r.sim.World()
+	for id, k := range w.Entities() {
+		if id == 0 || id > world.MaxEntity {
+			continue
+		}
+		r.values = r.values[:0]
+		for i := range k.Fields {
+			v, _ := w.Value(id, i)
+			if v.Type == world.Entity {
+				v = world.UintValue(world.Entity, min(v.Uint(), math.MaxUint16))
+			}
+			r.values = append(r.values, v)
+		}
+		r.core.put(tick, uint16(id), r.core.schema.Kinds[k.Index()], r.values, 0)
+	}
+}
+
+// block takes what is told of an entity.
+func (r *Realm) block(e *realmcore.Entity) {
+	k := r.kinds[e.ID]
+	if e.Has&realmcore.HasType != 0 {
+		k = r.core.schema.Kind(int(e.Type) + r.cfg.FirstType)
+	}
+	if k == nil || e.ID == 0 || e.ID > world.MaxEntity || r.kinds[e.ID] == nil && len(r.kinds) >= maxTracks {
+		return
+	}
+	r.kinds[e.ID] = k
+	values := append(r.values[:0], make([]world.Value, len(k.Fields))...) // a zero Value leaves what is there
+	r.values = values
+	if k.HasBody {
+		r.body(e, values)
+	}
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		if f.InBody || e.Has&realmcore.HasObject == 0 {
+			continue
+		}
+		if v, ok := e.Attributes.Get(f.Attr); ok {
+			if value, ok := schema.FromRealm(f, v); ok {
+				values[i] = value
+			}
+		}
+	}
+	r.sim.Put(e.ID, k, values)
+}
+
+// body takes the fields of a body.
+func (r *Realm) body(e *realmcore.Entity, values []world.Value) {
+	if e.Has&realmcore.HasPosition != 0 {
+		x, y := world.Place(e.Position.BX, e.Position.BY, e.Position.X, e.Position.Y)
+		b := r.sim.World().Body(r.sim.ID(e.ID))
+		if b == nil || math.Floor(b.X) != math.Floor(x) || math.Floor(b.Y) != math.Floor(y) {
+			values[world.FieldX], values[world.FieldY] = world.FloatValue(world.F64, x), world.FloatValue(world.F64, y)
+		}
+	}
+	if e.Has&realmcore.HasSpeedAngle != 0 {
+		values[world.FieldAngle] = world.FloatValue(world.F32, float64(e.SpeedAngle))
+	}
+	if e.Has&realmcore.HasSpeedNorm != 0 {
+		values[world.FieldNorm] = world.FloatValue(world.F32, float64(e.SpeedNorm))
+	}
+	if e.Has&realmcore.HasSprite != 0 {
+		values[world.FieldSprite] = world.UintValue(world.U16, uint64(e.Sprite))
+	}
+}
+
+// turn brings all to a time: what has surely come is sampled, and the own tick is the server's.
+func (r *Realm) turn(now time.Time) {
+	c := r.core
+	t := r.out.Tick()
+	if !r.begun || t == 0 {
+		return
+	}
+	if r.origin.IsZero() {
+		r.origin, r.phase = now, float64(t)
+	}
+	// The tick is a whole number: of what was seen of it, the most that it is ahead of the time is where it begins.
+	elapsed := float64(now.Sub(r.origin)) / float64(c.period)
+	r.phase = max(r.phase-1e-4, float64(t)-elapsed)
+	if r.phase > float64(t)-elapsed+2 { // the clock was set
+		r.phase = float64(t) - elapsed
+	}
+	r.lag = max(1, r.lag-1e-3)
+	heard := t - min(t, uint64(math.Ceil(r.lag))+1)
+	if heard <= r.ran && !c.pending.waits {
+		return
+	}
+	r.run(heard)
+	c.hears(now, r.ran)
+	if c.own == 0 {
+		return
+	}
+	if !c.ahead {
+		c.ahead = true
+		c.mine.tick = own(r.own(now))
+	}
+	c.pending = truth{}
+	number := uint64(0)
+	for i := range c.inputs.list {
+		if in := &c.inputs.list[i]; in.tick <= r.ran {
+			number = in.number
+		}
+	}
+	c.judge(now, r.ran, number)
+}
+
+// own is the own tick: the server's, with its part. The tick that the clock counts is the one that runs next.
+func (r *Realm) own(now time.Time) float64 {
+	return max(0, float64(now.Sub(r.origin))/float64(r.core.period)+r.phase-1)
+}
+
+func (r *Realm) steer(_ time.Time, angle, norm float32, s message.Stamp) error {
+	if len(r.steers) >= maxRun {
+		r.steers = append(r.steers[:0], r.steers[1:]...)
+	}
+	r.steers = append(r.steers, input{tick: r.core.tickOf(s.Tick), angle: angle, norm: norm})
+	return r.out.Update(realmcore.Entity{ID: r.core.own, Has: realmcore.HasSpeedAngle | realmcore.HasSpeedNorm, SpeedAngle: angle, SpeedNorm: norm})
+}
+
+func (r *Realm) act(_ time.Time, a *world.Action, params []world.Value, _ message.Stamp, again bool) error {
+	if again {
+		return nil
+	}
+	var texts []byte
+	list := make([]realmcore.Value, 0, len(params))
+	for i, p := range params {
+		if a.Fields[i].Type == world.Entity && p.Uint() == 0 {
+			// What the action creates has a number of our own until the server gives it one.
+			id, _ := r.out.Temporary()
+			p = world.UintValue(world.Entity, uint64(id))
+		}
+		list = append(list, schema.ToRealm(&a.Fields[i], p, &texts))
+	}
+	action, err := r.out.Codec.Action(uint16(a.Number), list...)
+	if err != nil {
+		return err
+	}
+	return r.out.Act(action)
+}
+
+func (r *Realm) say(text string) error { return r.out.Say(text) }
