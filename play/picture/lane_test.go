@@ -18,15 +18,18 @@ type lane struct {
 	drift  float64               // of the client's clock
 	stalls map[int]time.Duration // the server stops before a tick
 	pause  [2]time.Duration      // the client stands still from, until
+	shift  time.Duration         // what is added to the trip after half of the run
 	inputs float64               // a second: each is sent again with the next ticks
 	probes float64               // a second: inputs that are sent once
+	again  bool                  // probes are sent again too
 	every  bool                  // probes are sent when own ticks begin instead
 
-	rand  *rand.Rand
-	queue events
-	order int
-	clock Clock
-	lead  Lead
+	shifted float64
+	rand    *rand.Rand
+	queue   events
+	order   int
+	clock   Clock
+	lead    Lead
 
 	tick   uint64            // that the server runs next
 	ran    []float64         // when it ran ticks, in seconds
@@ -76,7 +79,7 @@ func (l *lane) time(now float64) time.Time {
 
 // way is how long a packet takes, or false if it is lost.
 func (l *lane) way() (float64, bool) {
-	d := l.trip.Seconds()/2 + l.rand.Float64()*l.jitter.Seconds()
+	d := (l.trip.Seconds()+l.shifted)/2 + l.rand.Float64()*l.jitter.Seconds()
 	return d, l.rand.Float64() >= l.loss
 }
 
@@ -120,7 +123,7 @@ func (l *lane) run(seed uint64, seconds float64) {
 		l.after(now, l.rand.ExpFloat64()/l.inputs, input)
 	}
 	probe = func(now float64) {
-		l.send(now, false)
+		l.send(now, l.again)
 		if l.every {
 			own := l.lead.At(l.time(now))
 			l.after(now, (math.Floor(own)+1.001-own)*period, probe)
@@ -136,6 +139,7 @@ func (l *lane) run(seed uint64, seconds float64) {
 	if l.probes > 0 || l.every {
 		l.after(0, l.rand.Float64(), probe)
 	}
+	l.after(0, seconds/2, func(float64) { l.shifted = l.shift.Seconds() })
 	for l.queue.Len() > 0 && l.queue[0].at < seconds {
 		e := heap.Pop(&l.queue).(event)
 		e.do(e.at)

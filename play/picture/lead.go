@@ -26,27 +26,31 @@ type Lead struct {
 	heardAt float64
 	late    spread // as in Clock
 
-	sent [sentTicks]sentTick
-	trip spread  // how far the server was when inputs came, less the time at which they were sent, in ticks
-	base float64 // of the own tick, less the time in ticks: where it should be
-	wish float64 // a guess of the trip, in seconds
+	sent  [sentTicks]sentTick
+	trip  spread  // how far the server was when inputs came, less the time at which they were sent, in ticks
+	rough spread  // the same of inputs that may have come by a copy
+	base  float64 // of the own tick, less the time in ticks: where it should be
+	known bool    // from margins
+	wish  float64 // a guess of the trip, in seconds
 
 	at     float64
 	own    float64
 	locked bool
 }
 
+// sentTick is the first input for a tick.
 type sentTick struct {
 	tick, number uint64
 	at           float64 // in ticks
 	is           bool
+	rough        bool
 }
 
 // NewLead returns the lead over a world with so many ticks a second.
 func NewLead(rate int) Lead {
 	rate = max(1, rate)
 	period := 1 / float64(rate)
-	return Lead{rate: rate, period: period, wish: .1, late: newSpread(period), trip: newSpread(period)}
+	return Lead{rate: rate, period: period, wish: .1, late: newSpread(period), trip: newSpread(period), rough: newSpread(period)}
 }
 
 // Reset forgets all: the ticks that come next are those of another world.
@@ -56,7 +60,7 @@ func (l *Lead) Reset() { *l = NewLead(l.rate) }
 func (l *Lead) Trip(d time.Duration) { l.wish = max(0, min(d.Seconds(), gap)) }
 
 // Known reports whether margins have come.
-func (l *Lead) Known() bool { return l.trip.n > 0 }
+func (l *Lead) Known() bool { return l.known }
 
 // Heard says that a tick has arrived.
 func (l *Lead) Heard(now time.Time, tick uint64) {
@@ -73,23 +77,36 @@ func (l *Lead) Heard(now time.Time, tick uint64) {
 		return
 	}
 	l.heard, l.heardAt = n, l.at
-	if l.late.add(l.at, l.at-float64(n*l.period)) && !l.Known() {
+	late := l.at - float64(n*l.period)
+	if off := late - quantile(l.late.sort(), .5); math.Abs(off) > max(gap, leastGap*l.period) {
+		l.shift(off)
+	}
+	if l.late.add(l.at, late) && !l.known {
 		l.aim()
 	}
 }
 
+// shift takes it that the server has stood still for some seconds, or has left ticks out.
+func (l *Lead) shift(seconds float64) {
+	l.late.shift(seconds)
+	l.trip.shift(-seconds / l.period)
+	l.rough.shift(-seconds / l.period)
+	l.base -= seconds / l.period
+}
+
 // Sent says that an input with a number was sent for the first time, and for which tick.
 func (l *Lead) Sent(now time.Time, tick, number uint64) {
-	if l.begun {
-		l.sent[tick%sentTicks] = sentTick{tick, number, now.Sub(l.epoch).Seconds() / l.period, true}
+	if s := &l.sent[tick%sentTicks]; s.is && s.tick == tick {
+		s.rough = true // of several, the first may be lost
+	} else if l.begun {
+		*s = sentTick{tick: tick, number: number, at: now.Sub(l.epoch).Seconds() / l.period, is: true}
 	}
 }
 
-// Again says that the input for a tick is sent again, as it may be lost: which of the two comes is not known then, and its margin says
-// nothing.
+// Again says that the input for a tick is sent again, as it may be lost: which of the two comes is not known then.
 func (l *Lead) Again(tick uint64) {
 	if s := &l.sent[tick%sentTicks]; s.tick == tick {
-		s.is = false
+		s.rough = true
 	}
 }
 
@@ -104,51 +121,81 @@ func (l *Lead) Margin(now time.Time, tick, done uint64, margin int) {
 	if !s.is || s.tick != tick+uint64(margin) || margin <= 0 && s.number > done {
 		return // of an input that an earlier fate knew of
 	}
-	l.trip.add(l.at, float64(int64(tick-l.first))-1-s.at)
+	trip := float64(int64(tick-l.first)) - 1 - s.at
+	if s.rough {
+		l.rough.add(l.at, trip)
+	} else {
+		l.trip.add(l.at, trip)
+	}
+	l.known = true
 	l.aim()
 }
 
+// enough is how many inputs that came for certain at the first try make the others needless.
+const enough = 16
+
 // aim finds where the own tick should be.
 func (l *Lead) aim() {
-	if !l.Known() {
+	if !l.known {
 		l.base = l.wish/l.period + 1.5 - quantile(l.late.sort(), .1)/l.period
 		return
 	}
-	list := l.trip.sort()
+	l.trip.expire(l.at)
+	l.rough.expire(l.at)
+	s := &l.trip
+	if s.n < enough && l.rough.n > s.n {
+		s = &l.rough
+	}
+	if s.n == 0 {
+		return
+	}
+	s.follow()
+	list := s.sort()
 	middle, low := quantile(list, .5), quantile(list, .1)
+	copies := 0.0
+	if s == &l.rough && middle-low < .7 {
+		// A copy comes a tick later. As many of them are less than a tick after the middle as are more.
+		copies = 2 * above(list, middle+1) / float64(len(list))
+	}
 	most := middle + max(1, 3*(middle-low)) // what is later is no jitter
-
-	if l.trip.n >= 8 {
-		first, second := l.trip.greatest(8)
-		switch {
-		case second > most && l.isShifted(most):
-			l.trip.keep(4)
-			list, most = l.trip.sort(), first
-		case first < middle-1:
-			l.trip.keep(8)
-			list, most = l.trip.sort(), first
-		}
-	}
-	n := len(list)
-	for n > 1 && list[n-1] > most {
-		n--
-	}
-	l.base = 1 + quantile(list[:n], .994) + few(n)
+	list = list[:len(list)-int(above(list, most))]
+	l.base = 1 + quantile(list, .994-min(.9*copies, .2)) + few(len(list))
 }
 
-// isShifted reports whether most of the newest inputs took longer than that.
-func (l *Lead) isShifted(most float64) bool {
-	above := 0
+// above returns how many of a sorted list are greater than a number.
+func above(list []float64, than float64) float64 {
+	n := 0
+	for n < len(list) && list[len(list)-1-n] > than {
+		n++
+	}
+	return float64(n)
+}
+
+// follow forgets what is no longer so, when the newest numbers are quite others than those before.
+func (s *spread) follow() {
+	if s.n < 8 {
+		return
+	}
+	list := s.sort()
+	middle, low := quantile(list, .5), quantile(list, .1)
+	most, _ := s.greatest(8)
+	if most < middle-1 {
+		s.keep(8)
+		return
+	}
+	later := 0
 	for i := range 4 {
-		if l.trip.recent(i).value > most {
-			above++
+		if s.recent(i).value > middle+max(1, 3*(middle-low)) {
+			later++
 		}
 	}
-	return above >= 3
+	if later >= 3 {
+		s.keep(4)
+	}
 }
 
 // few is how much greater than the greatest of so many the greatest of many is, or so.
-func few(n int) float64 { return min(.5, .6/math.Sqrt(float64(n))) - .02 }
+func few(n int) float64 { return min(.5, .6/math.Sqrt(float64(n))) - .005 }
 
 // At returns the own tick, with its part.
 func (l *Lead) At(now time.Time) float64 {
@@ -174,10 +221,10 @@ func (l *Lead) advance(now time.Time) {
 	switch {
 	case !l.locked && behind > 0, behind*l.period > gap:
 		l.own += ticks + behind
-		l.locked = l.locked || l.trip.n >= 4
+		l.locked = l.locked || l.trip.n+l.rough.n >= 4
 		return
 	case !l.locked && behind > -.5:
-		l.locked = l.trip.n >= 4
+		l.locked = l.trip.n+l.rough.n >= 4
 	}
 	l.own += ticks + max(-math.Abs(behind), min(ticks*hurry(behind, .04), math.Abs(behind)))
 }

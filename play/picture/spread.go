@@ -24,11 +24,23 @@ func newSpread(period float64) spread {
 
 type measured struct{ at, value float64 }
 
-// add takes a number. It reports whether it is one of its own.
-func (s *spread) add(at, value float64) bool {
+// expire forgets what is too old at a time.
+func (s *spread) expire(at float64) {
 	for s.n > 0 && at-s.list[s.first].at > s.span {
 		s.first, s.n = (s.first+1)%spreadSize, s.n-1
 	}
+}
+
+// shift adds to all numbers.
+func (s *spread) shift(by float64) {
+	for i := range s.list {
+		s.list[i].value += by
+	}
+}
+
+// add takes a number. It reports whether it is one of its own.
+func (s *spread) add(at, value float64) bool {
+	s.expire(at)
 	if s.n > 0 {
 		if last := s.recent(0); at-last.at < s.slot {
 			last.value = max(last.value, value)
