@@ -79,7 +79,7 @@ func (f *fieldCosts) whole(c *world.Change, times uint64) {
 func (f *fieldCosts) masked(c *world.Change) {
 	const position = 1<<world.FieldX | 1<<world.FieldY
 	k, mask := &f.kinds[c.Kind.Index()], c.Mask
-	if mask&position != 0 {
+	if c.Kind.HasBody && mask&position != 0 {
 		mask |= position
 	}
 	for i := range world.Fields(mask) {

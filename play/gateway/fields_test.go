@@ -27,11 +27,14 @@ type lamp struct {
 	Glow       float32 `parley:"q=0.5,min=0,max=100"`
 }
 
+// bell is nowhere, and has one field: no other kind has fewer.
+type bell struct{ Rings uint32 }
+
 // signGame has some signs. Every tick changes another of their fields.
 func signGame() world.Game {
 	g := pawnGame()
 	step := g.Step
-	g.Kinds = world.Kinds(pawn{}, sign{}, lamp{})
+	g.Kinds = world.Kinds(pawn{}, sign{}, lamp{}, bell{})
 	g.Step = func(w *world.World, in []world.Input) {
 		for world.Count[sign](w) < 5 {
 			world.Spawn(w, sign{Body: world.Body{X: float64(world.Count[sign](w)), Norm: 1}})
@@ -39,7 +42,13 @@ func signGame() world.Game {
 		for world.Count[lamp](w) < 3 {
 			world.Spawn(w, lamp{Body: world.Body{X: float64(world.Count[lamp](w)), Norm: 1}})
 		}
+		if world.Count[bell](w) == 0 {
+			world.Spawn(w, bell{})
+		}
 		step(w, in)
+		for _, b := range world.All[bell](w) {
+			b.Rings++
+		}
 		for _, l := range world.All[lamp](w) {
 			l.X, l.Glow = l.X+1.0/3, l.Glow+0.3
 		}
