@@ -172,11 +172,13 @@ func (s *joinSeat) list() string {
 		fmt.Fprintf(&b, "%d in sight", len(ids))
 		for _, id := range ids {
 			t := v.Things[id]
-			kind := "?"
+			kind, place := "?", fmt.Sprintf(" at (%.1f, %.1f)", t.X, t.Y)
 			if k := s.schema.Kind(t.Kind); k != nil {
-				kind = k.Name
+				if kind = k.Name; !k.HasBody {
+					place = "" // it is nowhere
+				}
 			}
-			fmt.Fprintf(&b, "\n  %-6s %5d at (%.1f, %.1f)", kind, id, t.X, t.Y)
+			fmt.Fprintf(&b, "\n  %-6s %5d%s", kind, id, place)
 			if name := v.Players[id]; name != "" {
 				fmt.Fprintf(&b, ", %s", plain.Text(name))
 			}

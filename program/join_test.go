@@ -91,11 +91,15 @@ func join(t *testing.T, first string, args ...string) *terminalUser {
 // joinWithin joins, with so many tries.
 func joinWithin(t *testing.T, tries int, first string, args ...string) *terminalUser {
 	t.Helper()
+	return joinBy(t, tries, first, func(s streams) int { return ours(builtIn()...).run(append([]string{"join"}, args...), s) })
+}
+
+// joinBy joins by a command that a program runs.
+func joinBy(t *testing.T, tries int, first string, run func(streams) int) *terminalUser {
+	t.Helper()
 	r, w := io.Pipe()
 	u := &terminalUser{T: t, in: w, out: newScreen(), done: make(chan int, 1)}
-	go func() {
-		u.done <- ours(builtIn()...).run(append([]string{"join"}, args...), streams{In: r, Out: u.out, Err: u.out})
-	}()
+	go func() { u.done <- run(streams{In: r, Out: u.out, Err: u.out}) }()
 	if first != "" {
 		u.types(first)
 	}
@@ -111,7 +115,7 @@ func joinWithin(t *testing.T, tries int, first string, args ...string) *terminal
 			if u.seen += u.out.take(); tooBusy(u.seen) && tries > 1 {
 				w.Close()
 				<-time.After(200 * time.Millisecond) // the server may have caught up by then
-				return joinWithin(t, tries-1, first, args...)
+				return joinBy(t, tries-1, first, run)
 			}
 			t.Fatalf("it ended with %d: %s", status, u.seen)
 		}

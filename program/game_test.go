@@ -1,0 +1,165 @@
+package program
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"parley/internal/patient"
+)
+
+// pond is the built program of another game.
+type pond struct {
+	binary, dir, ready string
+	addrs              map[string]string
+}
+
+// buildPond builds the program of testdata/pond.
+func buildPond(t *testing.T) *pond {
+	t.Helper()
+	p := &pond{dir: t.TempDir()}
+	p.binary, p.ready = filepath.Join(p.dir, "pond"), filepath.Join(p.dir, "ready.json")
+	if runtime.GOOS == "windows" {
+		p.binary += ".exe"
+	}
+	// The tests run in checkouts whose history git may refuse to read.
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", p.binary, "./testdata/pond").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return p
+}
+
+func (p *pond) command(stdin string, args ...string) *exec.Cmd {
+	cmd := exec.Command(p.binary, args...)
+	cmd.Dir, cmd.Stdin = p.dir, strings.NewReader(stdin)
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+filepath.Join(p.dir, "settings"))
+	return cmd
+}
+
+// runs runs a command to its end.
+func (p *pond) runs(t *testing.T, stdin string, line string) result {
+	t.Helper()
+	defer patient.End().Stop()
+	var out, errOut bytes.Buffer
+	cmd := p.command(stdin, strings.Fields(line)...)
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return result{cmd.ProcessState.ExitCode(), out.String(), errOut.String()}
+}
+
+// serve starts the server, and returns what stops it and tells what it said.
+func (p *pond) serve(t *testing.T, more ...string) (stop func() string) {
+	t.Helper()
+	const any = "127.0.0.1:0"
+	args := append([]string{"serve", "--ready-file", p.ready, "--replica", any, "--stamp", any, "--relay", any, "--duplex", any, "--realm", any,
+		"--realm-time", any, "--web", any, "--play", any, "--registrations", "-1"}, more...)
+	cmd := p.command("", args...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { cmd.Wait(); close(ended) }()
+	end := func() string {
+		defer patient.End().Stop()
+		cmd.Process.Signal(os.Interrupt)
+		<-ended
+		return out.String()
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); <-ended })
+	text, err := awaitFile(t.Context(), p.ready)
+	if err != nil {
+		t.Fatalf("%v: %s", err, end())
+	}
+	if err := json.Unmarshal(text, &p.addrs); err != nil {
+		t.Fatal(err)
+	}
+	return end
+}
+
+// join has a player of the game at a terminal.
+func (p *pond) join(t *testing.T, first string, args ...string) *terminalUser {
+	t.Helper()
+	return joinBy(t, 20, first, func(s streams) int {
+		cmd := p.command("", append([]string{"join"}, args...)...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, s.Out, s.Err
+		in, err := cmd.StdinPipe() // unlike Stdin, it does not keep Wait from ending
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Error(err)
+			return -1
+		}
+		go io.Copy(in, s.In)
+		cmd.Wait()
+		return cmd.ProcessState.ExitCode()
+	})
+}
+
+// "a game's main is one line and gets everything that our program has."
+func TestTheProgramOfAnotherGame(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted here")
+	}
+	t.Parallel() // it waits for most of its time
+	p := buildPond(t)
+	if got := p.runs(t, "", "schema"); got.status != exitOK || !strings.Contains(got.out, "pond") || !strings.Contains(got.out, "kind 1: frog") {
+		t.Errorf("schema: %+v", got)
+	}
+	stop := p.serve(t, "--record", "pond.rec", "--tick-rate", "40")
+	for _, dialect := range []string{"replica", "relay", "duplex", "realm"} {
+		args, first := []string{dialect, p.addrs[dialect], "--tick-rate", "40"}, ""
+		if dialect == "realm" {
+			args, first = append(args, "--name", "ann", "--password-stdin"), "correct horse"
+		}
+		u := p.join(t, first, args...)
+		u.types("hop 3")
+		u.waits("at (3.", "who") // realm has whole cells
+		u.waits("@ you, F frog\n", "map")
+		u.waits("hop CELLS", "help")
+		u.types("hop a")
+		u.waits("a whole number of type i8", "")
+		u.types("walk 0 1")
+		u.waits("the speed is at most 0.5", "")
+		u.quits()
+	}
+	watcher := p.join(t, "", "stamp", p.addrs["stamp"])
+	watcher.waits("pond ", "who")
+	watcher.quits()
+	bots := p.runs(t, "", "bots --for 3s --json --ready-file "+p.ready)
+	if bots.status != exitOK || !strings.Contains(bots.out, `"dialect":"realm"`) {
+		t.Errorf("bots: %+v", bots)
+	}
+	for line, want := range map[string]string{
+		"rooms --server http://" + p.addrs["web"]:                 "main",
+		"players --json --server http://" + p.addrs["web"]:        "players",
+		"say --server http://" + p.addrs["web"] + " hello":        "",
+		"rooms open b --mode x --server http://" + p.addrs["web"]: "b ",
+		"account list": "bot-1-0",
+	} {
+		if got := p.runs(t, "", line); got.status != exitOK || !strings.Contains(got.out, want) {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+	if text := stop(); !strings.Contains(text, "pond serves pond (seed ") {
+		t.Errorf("it says %s", text)
+	}
+	if got := p.runs(t, "", "replay pond.rec"); got.status != exitOK || !strings.Contains(got.out, "pond, seed") || !strings.Contains(got.out, "each as recorded") {
+		t.Errorf("replay: %+v", got)
+	}
+	if got := parley("", "replay "+filepath.Join(p.dir, "pond.rec")); got.status != exitFailed || !strings.Contains(got.err, "pond") {
+		t.Errorf("the arena replays it: %+v", got)
+	}
+}
