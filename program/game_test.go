@@ -77,7 +77,11 @@ func (p *pond) serve(t *testing.T, more ...string) (stop func() string) {
 		<-ended
 		return out.String()
 	}
-	t.Cleanup(func() { cmd.Process.Kill(); <-ended })
+	t.Cleanup(func() {
+		defer patient.End().Stop()
+		cmd.Process.Kill()
+		<-ended
+	})
 	text, err := awaitFile(t.Context(), p.ready)
 	if err != nil {
 		t.Fatalf("%v: %s", err, end())
@@ -94,16 +98,16 @@ func (p *pond) join(t *testing.T, first string, args ...string) *terminalUser {
 	return joinBy(t, 20, first, func(s streams) int {
 		cmd := p.command("", append([]string{"join"}, args...)...)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, s.Out, s.Err
-		in, err := cmd.StdinPipe() // unlike Stdin, it does not keep Wait from ending
-		if err == nil {
-			err = cmd.Start()
-		}
+		in, err := cmd.StdinPipe() // unlike Stdin, it does not keep Run from ending
 		if err != nil {
 			t.Error(err)
 			return -1
 		}
 		go io.Copy(in, s.In)
-		cmd.Wait()
+		if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+			t.Error(err)
+			return -1
+		}
 		return cmd.ProcessState.ExitCode()
 	})
 }

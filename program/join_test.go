@@ -280,7 +280,7 @@ func TestASpectatorCannotPlay(t *testing.T) {
 	_, addrs, _ := serveArena(t)
 	u := join(t, "", "stamp", addrs["stamp"])
 	u.types("d")
-	u.waits("that did not work: player: stamp has spectators only", "")
+	u.waits("stamp has spectators only", "")
 	u.waits("in sight", "who")
 	u.quits()
 }
