@@ -118,6 +118,7 @@
 //	log_apply.go    ReadEntry, Apply: runs an entry that another made; log_read.go: files, torn tails and damage
 //	snapshot.go     AppendSnapshot; snapshot_past.go: what World.At needs of it; snapshot_load.go: Load
 //	rest.go         Rest: a room that goes to sleep lets memory go
+//	guess.go        Guess: a world on a client, on which Step runs ahead of the server; guess_land.go: its terrain
 //	record.go       the recording; replay.go: runs a recording or a log again and compares; replay_old.go: those of version 2
 //
 // Below these: schema.go, schema_layout.go, schema_type.go, schema_number.go and schema_quant.go (structs to kinds), field.go

@@ -119,7 +119,7 @@ func (c *Clock) Delay() time.Duration {
 		return 0
 	}
 	least := c.late.sort()[0]
-	return time.Duration((c.at - least - float64(c.drawn*c.period)) * float64(time.Second))
+	return time.Duration(max(0, min(c.at-least-float64(c.drawn*c.period), 3600)) * float64(time.Second))
 }
 
 // advance brings the clock to a time.

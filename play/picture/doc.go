@@ -34,6 +34,7 @@
 //	born.go     what own actions create
 //	clock.go    at which tick others are drawn
 //	lead.go     at which tick the own entity is
+//	spread.go   what both have measured in the last seconds
 //	blend.go    errors that fade
 //	event.go    what happens besides
 //	stats.go    what was measured
