@@ -143,8 +143,17 @@ func TestTheProgramOfAnotherGame(t *testing.T) {
 	watcher.waits("pond ", "who")
 	watcher.quits()
 	bots := p.runs(t, "", "bots --for 3s --json --ready-file "+p.ready)
-	if bots.status != exitOK || !strings.Contains(bots.out, `"dialect":"realm"`) {
-		t.Errorf("bots: %+v", bots)
+	var results []struct {
+		Dialect       string
+		Steered, Seen int
+	}
+	if err := json.Unmarshal([]byte(bots.out), &results); bots.status != exitOK || err != nil || len(results) != 5 {
+		t.Errorf("bots: %+v, %v", bots, err)
+	}
+	for _, r := range results { // frogs walk at half a cell a tick, and are refused at more
+		if r.Steered > 0 && r.Seen == 0 {
+			t.Errorf("no bot of %s has seen itself walk", r.Dialect)
+		}
 	}
 	for line, want := range map[string]string{
 		"rooms --server http://" + p.addrs["web"]:                 "main",

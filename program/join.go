@@ -58,8 +58,7 @@ spectators only.
 It reads commands, one a line, and prints what happens:
 
   w a s d        walk up, left, down, right; x stops
-  walk 45 1.5    walk at an angle in degrees and a speed in cells a tick
-  ` + a.actionHelp() + `
+  walk 45 1.5    walk at an angle in degrees and a speed in cells a tick` + a.actionHelp() + `
   map            draw a map of what is in sight
   who            list what is in sight
   say hello      speak; a line that is no command is spoken too

@@ -144,7 +144,7 @@ func exampleOf(a *world.Action) string {
 func (a *app) actionHelp() string {
 	schema, err := a.game.Schema()
 	if err != nil || len(schema.Actions) == 0 {
-		return "(the game has no actions)"
+		return ""
 	}
 	var lines []string
 	for _, action := range schema.Actions {
@@ -154,5 +154,5 @@ func (a *app) actionHelp() string {
 		}
 		lines = append(lines, fmt.Sprintf("%-14s do this action", usage))
 	}
-	return strings.Join(lines, "\n  ")
+	return "\n  " + strings.Join(lines, "\n  ")
 }

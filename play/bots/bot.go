@@ -146,7 +146,23 @@ func (b *Bot) steer() {
 	b.asked, b.since = angle, time.Now()
 	b.Tally.Steered++
 	b.mu.Unlock()
-	b.failed(b.player.Steer(angle, float32(.5+b.rng.Float64())))
+	b.failed(b.player.Steer(angle, float32(b.topSpeed()*(.25+b.rng.Float64()/2))))
+}
+
+// topSpeed is the greatest speed that a player may ask for: that of its own kind, or the least of all until it knows it.
+func (b *Bot) topSpeed() float64 {
+	if own, ok := b.player.Own(); ok {
+		if k := b.player.cfg.Schema.Kind(own.Kind); k != nil {
+			return k.MaxSpeed
+		}
+	}
+	least := math.Inf(1)
+	for _, k := range b.player.cfg.Schema.Kinds {
+		if k.HasBody {
+			least = min(least, k.MaxSpeed)
+		}
+	}
+	return least
 }
 
 // act does an action with parameters by chance.
