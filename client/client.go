@@ -46,8 +46,9 @@ type Client struct {
 	events []Event // that no frame has had yet, the core's newest excepted
 	kept   []kept  // what the player did while it was away
 	away   bool
-	over   bool // the player is out of the game
-	closed bool // by Close
+	over   bool  // the player is out of the game
+	why    error // and why
+	closed bool  // by Close
 }
 
 // Dial joins a game at one of several addresses, separated by commas: the first that answers. It returns when the server has let the
@@ -180,7 +181,7 @@ func (c *Client) Steer(angle, norm float32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
-		return c.gone()
+		return errGone
 	}
 	defer c.stir()
 	if err := c.core.Steer(time.Now(), angle, norm); err != nil && !isAway(err) {
@@ -234,19 +235,14 @@ func (c *Client) Stats() Stats {
 func (c *Client) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.over || c.closed {
+	if c.closed {
 		return nil
 	}
-	return c.gone()
+	return c.why
 }
 
-// gone is the error of whoever is out of the game.
-func (c *Client) gone() error {
-	if why := c.line.Err(); why != nil {
-		return fmt.Errorf("client: the player is out of the game: %w", why)
-	}
-	return errors.New("client: the player is out of the game")
-}
+// errGone is the error of whatever a player does who is out of the game.
+var errGone = errors.New("client: the player is out of the game: Err says why")
 
 // closePatience is how long a server may take to hear that a player leaves.
 const closePatience = 2 * time.Second

@@ -62,7 +62,7 @@ func (c *Client) connection(n line.Notice) {
 		ev.Kind, c.away = Back, false
 		c.catchUp()
 	case line.Ended:
-		ev.Kind, c.over = Ended, true
+		ev.Kind, c.over, c.why = Ended, true, n.Why
 		c.core.Lost(time.Now())
 		c.kept = nil
 	}

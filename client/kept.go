@@ -25,7 +25,7 @@ func (c *Client) do(k kept) error {
 	defer c.mu.Unlock()
 	k.since = time.Now()
 	if c.over {
-		return c.gone()
+		return errGone
 	}
 	defer c.stir()
 	if !c.away {

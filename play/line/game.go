@@ -1,9 +1,12 @@
 package line
 
 import (
+	"errors"
 	"fmt"
 
 	"parley/play/message"
+	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 	"parley/world"
 )
 
@@ -13,7 +16,7 @@ func (c *Conn) enters(w message.World, ok bool) {
 		return
 	}
 	if own := c.line.cfg.Schema.Fingerprint(); w.Fingerprint != own {
-		c.differs(fmt.Sprintf("the fingerprint of its schema is %016x", w.Fingerprint))
+		c.differs(fmt.Sprintf("its schema has the fingerprint %016x", w.Fingerprint))
 		return
 	}
 	c.sees()
@@ -21,13 +24,26 @@ func (c *Conn) enters(w message.World, ok bool) {
 
 // differs notes that the server runs another game, and ends the connection: nothing that it tells means anything here.
 func (c *Conn) differs(how string) {
-	if c.other != nil {
-		return
+	if c.other == nil {
+		c.other = c.otherGame(how)
+		go c.hangUp() // the events that wait are read meanwhile
 	}
+}
+
+func (c *Conn) otherGame(how string) error {
 	cfg := &c.line.cfg
-	c.other = fmt.Errorf("client: %w: at %v %s, that of the game %q is %016x: join with the server's game, or update the older of the two",
+	return fmt.Errorf("client: %w: at %v %s, and the schema of the game %q here has %016x: join with the server's game, or update the older of the two",
 		ErrOtherGame, c.at, how, cfg.Game, cfg.Schema.Fingerprint())
-	go c.hangUp() // the events that wait are read meanwhile
+}
+
+// misread returns the error of a connection of realm that has ended because the client could not read what it was told: that is what
+// another game's messages look like to the dialect. Other errors stay as they are.
+func (c *Conn) misread(why error) error {
+	var end realm.Close
+	if errors.As(why, &end) && end.Reason == core.ReasonProtocol {
+		return fmt.Errorf("%w: %w", c.otherGame("what it tells does not fit"), why)
+	}
+	return why
 }
 
 // fits looks at the records of a dialect that does not tell its world, and ends the connection if they are not of this game.
@@ -37,7 +53,7 @@ func (c *Conn) fits(b []byte, o world.Order) bool {
 			continue
 		}
 		if k := c.line.cfg.Schema.Kind(rec.Kind); k == nil || !fitsKind(k, rec.Fields, o) {
-			c.differs(fmt.Sprintf("an entity of kind %d does not fit the schema", rec.Kind))
+			c.differs(fmt.Sprintf("an entity of kind %d has other fields", rec.Kind))
 			return false
 		}
 	}

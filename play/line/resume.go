@@ -135,7 +135,7 @@ func (c *Conn) reason(why error) error {
 	case !c.entered:
 		return c.explain(why)
 	}
-	return why
+	return c.misread(why)
 }
 
 // read reads what comes over a connection until it has ended, and returns why. That of a player who is away is ended if it leads
