@@ -34,7 +34,8 @@ type Stats = picture.Stats
 type Client struct {
 	line    *line.Line
 	schema  *world.Schema
-	watches bool          // it is a spectator
+	watches bool // it is a spectator
+	realm   picture.RealmConfig
 	wake    chan struct{} // there is something to do before the next timeout
 	stop    chan struct{} // closed by Close
 	end     sync.Once
@@ -76,6 +77,7 @@ func Dial(ctx context.Context, urls string, g world.Game, c Config) (*Client, er
 	}
 	x := &Client{schema: schema, core: core, wake: make(chan struct{}, 1), stop: make(chan struct{})}
 	x.watches = l.Ways[0].Dialect == "stamp"
+	x.realm = picture.RealmConfig{Name: l.Name, FirstType: c.FirstType}
 	l.Read, l.Notice = x.listen, x.connection
 	if x.line, err = line.Dial(ctx, l); err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func until(t testing.TB, c *client.Client, what string, holds func(f *client.Fra
 // Over each dialect a player sees itself, walks, is told what it says and does, and leaves.
 func TestAPlayerOverEachDialect(t *testing.T) {
 	s := field.Serve(t, arena.Game(), field.Config())
-	for _, dialect := range []string{"replica", "relay", "duplex"} {
+	for _, dialect := range []string{"replica", "relay", "duplex", "realm"} {
 		t.Run(dialect, func(t *testing.T) {
 			c := join(t, url(s, dialect), client.Config{Name: dialect + "-ann", Password: "correct horse", Plain: true})
 			var x, y float64

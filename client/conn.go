@@ -5,7 +5,6 @@ import (
 
 	"parley/play/line"
 	"parley/play/picture"
-	"parley/protocol/realm"
 )
 
 // listen returns what reads a new connection.
@@ -22,7 +21,14 @@ func (c *Client) listen(conn *line.Conn) (r line.Reader) {
 		x := conn.Duplex
 		r.Duplex = reading(c, picture.NewDuplex(c.core, x.Player(), x.FeedUp(), picture.DuplexSend{Update: x.Update, Sync: x.Sync, Query: conn.Query}).Read)
 	case conn.Realm != nil:
-		r.Realm = func(realm.Event) {}
+		x := conn.Realm
+		reader, err := picture.NewRealm(c.core, c.realm, picture.RealmSend{
+			Update: x.Update, Act: x.Act, Say: x.Say, Temporary: x.Temporary, Tick: x.ServerTick, Codec: x.Codec(),
+		})
+		if err != nil {
+			panic("client: a game that was prepared is invalid: " + err.Error())
+		}
+		r.Realm = reading(c, reader.Read)
 	case conn.Stamp != nil:
 		r.Stamp = reading(c, picture.NewStamp(c.core).Read)
 	}
