@@ -42,6 +42,27 @@ func TestDialectsShowASmallFace(t *testing.T) {
 	}
 }
 
+// maxClientNames is how many names package client shows its users: those of the package, and the methods of its types.
+const maxClientNames = 40
+
+// TestTheClientShowsASmallFace counts what a user of package client can see.
+func TestTheClientShowsASmallFace(t *testing.T) {
+	scope := loadAPI(t)["parley/client"].Scope()
+	var all []string
+	for _, name := range exportedNames(scope) {
+		all = append(all, name)
+		for _, m := range members(scope.Lookup(name)) {
+			if _, isMethod := m.(*types.Func); isMethod {
+				all = append(all, name+"."+m.Name())
+			}
+		}
+	}
+	t.Logf("%d names", len(all))
+	if len(all) > maxClientNames {
+		t.Errorf("package client shows %d names, and at most %d are allowed:\n%s", len(all), maxClientNames, strings.Join(all, " "))
+	}
+}
+
 // TestPublicFaceNamesNoInternalType finds exported functions, methods, fields and variables whose type a user cannot name.
 func TestPublicFaceNamesNoInternalType(t *testing.T) {
 	api := loadAPI(t)
