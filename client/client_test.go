@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"errors"
+	"flag"
 	"net"
 	"strings"
 	"testing"
@@ -16,7 +17,11 @@ import (
 	"parley/test/field"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	flag.Set("test.parallel", "10") // tests that come back wait most of the time
+	goleak.VerifyTestMain(m)
+}
 
 // urls are the dialects over which players play.
 func url(s *field.Server, dialect string) string { return dialect + "://" + s.At[dialect] }
