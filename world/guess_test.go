@@ -11,6 +11,7 @@ import (
 
 // mirror feeds a Guess with what a server's world says, as a client is told it: by number and value.
 type mirror struct {
+	game   world.Game
 	sim    *world.Sim
 	guess  *world.Guess
 	values []world.Value
@@ -120,16 +121,21 @@ func guessAhead(t *testing.T, seed uint64) {
 
 func newMirror(t testing.TB, seed uint64) *mirror {
 	t.Helper()
+	return mirrorOf(t, arena.Game(), seed)
+}
+
+func mirrorOf(t testing.TB, game world.Game, seed uint64) *mirror {
+	t.Helper()
 	c := world.Config{Seed: seed}
-	sim, err := world.New(arena.Game(), c)
+	sim, err := world.New(game, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := world.NewGuess(arena.Game(), c)
+	g, err := world.NewGuess(game, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &mirror{sim: sim, guess: g}
+	return &mirror{game: game, sim: sim, guess: g}
 }
 
 // What an action creates is there at once, and becomes the server's entity under the same ID.
@@ -294,5 +300,56 @@ func TestAGuessBearsWithAHostileServer(t *testing.T) {
 	g.Back(90)
 	for id := range g.World().Entities() {
 		t.Errorf("%v is left", id)
+	}
+}
+
+// crowd is a mirror of some players of the arena, who all walk.
+func crowd(t testing.TB, players int) *mirror {
+	t.Helper()
+	game, err := arena.Game().Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := mirrorOf(t, game, 3)
+	for range players {
+		if _, err := m.sim.Join("x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.sim.Advance()
+	for _, p := range world.All[arena.Player](m.sim.World()) {
+		p.Norm = 1
+	}
+	m.guess.Own(1)
+	m.guess.Back(m.sim.Tick() - 1)
+	m.tell(t)
+	return m
+}
+
+// A fate: back by 6 ticks, 200 players put, and 6 ticks run again.
+func BenchmarkGuessFate(b *testing.B) {
+	m := crowd(b, 200)
+	for range 70 {
+		m.guess.Run()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		m.guess.Back(m.guess.Tick() - 6)
+		m.tell(b)
+		for range 6 {
+			m.guess.Run()
+		}
+	}
+}
+
+// A frame's copy of 200 players.
+func BenchmarkGuessCopy(b *testing.B) {
+	m := crowd(b, 200)
+	frame, _ := world.NewGuess(m.game, world.Config{})
+	b.ReportAllocs()
+	for b.Loop() {
+		for id := range m.guess.World().Entities() {
+			frame.CopyFrom(m.guess, id)
+		}
 	}
 }
