@@ -184,3 +184,37 @@ func ExampleWorld_At() {
 	// Output:
 	// hit at y 0, which is now at y 6
 }
+
+// A client that predicts: its ship moves at once, and when the server tells where it was at tick 100, the client runs the ticks since then
+// again from there.
+func ExampleGuess() {
+	guess, err := world.NewGuess(ships, world.Config{Seed: 7})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ship := guess.World().Schema().Kind(1)
+	told := func(x float64) []world.Value {
+		return []world.Value{world.FloatValue(world.F64, x), world.FloatValue(world.F64, 0), world.FloatValue(world.F32, 0),
+			world.FloatValue(world.F32, 1), world.UintValue(world.U16, 0), world.IntValue(world.I16, 100)}
+	}
+	run := func(ticks int) {
+		for range ticks {
+			if err := guess.Run(); err != nil {
+				fmt.Println(err) // Step has panicked
+			}
+		}
+		id, own := world.Avatar[Ship](guess.World(), world.OwnPlayer)
+		fmt.Printf("after tick %d ship %d is at %v\n", guess.World().Tick(), id, own.X)
+	}
+	guess.Own(5)   // the server's entity 5 is the player's own
+	guess.Back(99) // what follows is so after tick 99
+	guess.Put(5, ship, told(0))
+	run(4)
+	guess.Back(100)
+	guess.Put(5, ship, told(1.5)) // it was half a cell further than the client knew
+	run(3)
+	// Output:
+	// after tick 103 ship 5 is at 4
+	// after tick 103 ship 5 is at 4.5
+}

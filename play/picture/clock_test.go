@@ -71,6 +71,9 @@ func part(list []float64, q float64) float64 {
 
 // The bars of others: "interpolation delay <= 2 ticks + the jitter's p95, frames without a bracket <= 0.1%, no step backwards ever".
 func TestClockBars(t *testing.T) {
+	if chance.Race {
+		t.Skip("one goroutine")
+	}
 	const jitter = 20 * time.Millisecond
 	seeds := chance.Seeds(promise.Tier(2, 20, 200))
 	for _, trip := range []time.Duration{50, 100, 200} {

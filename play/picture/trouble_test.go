@@ -34,6 +34,9 @@ var trouble = []struct {
 
 // TestClocksInTrouble: never back, no jump but after a pause, and good again at the end.
 func TestClocksInTrouble(t *testing.T) {
+	if chance.Race {
+		t.Skip("one goroutine")
+	}
 	const seconds = 60.0
 	for _, tt := range trouble {
 		t.Run(tt.name, func(t *testing.T) {
