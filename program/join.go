@@ -199,8 +199,16 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// trust returns what looks at a server's certificate.
+// trust returns what looks at a server's certificate: that it is the pinned one, or the one that was seen first.
 func (f *joinFlags) trust(w io.Writer) func(addr, fingerprint string) error {
+	if f.fingerprint != "" {
+		return func(_, fingerprint string) error {
+			if pinned := strings.ToLower(strings.ReplaceAll(f.fingerprint, ":", "")); pinned != fingerprint {
+				return fmt.Errorf("its certificate is not the one of --fingerprint, so nothing was sent to it: its SHA-256 is %s", fingerprint)
+			}
+			return nil
+		}
+	}
 	if pinned := strings.ToLower(strings.ReplaceAll(f.fingerprint, ":", "")); pinned != "" {
 		return func(_, fingerprint string) error {
 			if fingerprint != pinned {

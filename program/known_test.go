@@ -96,7 +96,11 @@ func TestAPasswordIsNotSentToAChangedServer(t *testing.T) {
 		t.Errorf("%+v", changed)
 	}
 	// A pinned certificate is all that counts, and the file is not looked at.
-	if pinned := parley("correct horse\nquit\n", line+" --fingerprint "+right); pinned.status != exitOK {
+	if pinned := parley("correct horse\nquit\n", line+" --fingerprint "+strings.ToUpper(right)); pinned.status != exitOK {
 		t.Errorf("%+v", pinned)
+	}
+	other := parley("incorrect horse\n", line+" --fingerprint "+strings.Repeat("00", 32))
+	if other.status != exitFailed || !strings.Contains(other.err, "its certificate is not the one of --fingerprint, so nothing was sent to it: its SHA-256 is "+right) {
+		t.Errorf("%+v", other)
 	}
 }
