@@ -8,23 +8,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"os"
 	"os/signal"
-	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"parley/internal/plain"
+	"parley/client"
 	"parley/play/bots"
 	"parley/play/line"
 	"parley/play/message"
-	"parley/protocol/realm"
 	"parley/world"
 )
 
@@ -139,10 +135,6 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	schema, err := f.app.game.Schema()
-	if err != nil {
-		return failure{err}
-	}
 	in := newLineReader(cmd.InOrStdin())
 	if dialect == "realm" {
 		if err := f.credentials(cmd, in); err != nil {
@@ -164,39 +156,29 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 			addr = at
 		}
 	}
-	seat := &joinSeat{joining: true, out: cmd.OutOrStdout(), schema: schema, game: f.app.game, placeless: !f.app.hasBodies(), over: make(chan struct{}), news: make(chan struct{}, 1)}
-	dialing, cancel := context.WithTimeout(stopped, joinPatience)
-	seat.player, err = bots.Join(dialing, dialect, addr, bots.Config{
-		Schema: schema, Name: name, Password: f.password, Trust: f.trust(cmd.ErrOrStderr()), Plain: f.plain, TickRate: cmp.Or(profile.tickRate, f.tickRate),
-		RealmConfig: profile.fields, FirstType: profile.firstType, Pace: profile.walksByTicks, Land: true, Ticket: ticket, Notice: seat.notice,
-		Room: f.room, Resume: line.Resume{On: !f.noResume},
+	return f.playLines(stopped, cmd, in, dialect, addr, profile.game, client.Config{
+		Name: name, Password: f.password, Room: f.room, Ticket: ticket, NoReturn: f.noResume, Trust: f.trust(cmd.ErrOrStderr()), Plain: f.plain,
+		TickRate: cmp.Or(profile.tickRate, f.tickRate), FirstType: profile.firstType, RealmFields: profile.fields,
 	})
-	cancel()
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return failure{fmt.Errorf("cannot join %s at %s: there was no answer in %v; is a server there?", dialect, addr, joinPatience)}
-	case err != nil:
-		return failure{fmt.Errorf("cannot join %s at %s: %w", dialect, addr, err)}
-	}
-	seat.sit()
-	arrived := dialect == "stamp" || seat.arrive(stopped)
-	if arrived {
-		seat.print("joined %s at %s; type help for what you can do", dialect, addr)
-		seat.play(stopped, in)
-	}
-	ended := seat.leave()
-	late, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+}
+
+// dial joins the game. player is nil without an error if the user has interrupted it.
+func dial(ctx context.Context, dialect, addr string, game world.Game, c client.Config) (player *client.Client, err error) {
+	dialing, cancel := context.WithTimeout(ctx, joinPatience)
 	defer cancel()
-	err = seat.player.Close(late)
+	player, err = client.Dial(dialing, dialect+"://"+addr, game, c)
 	switch {
-	case ended:
-		return errReported // the player has read why
-	case !arrived && stopped.Err() == nil:
-		return failure{fmt.Errorf("joined %s at %s, but got no place in the game: it is full, or is another game", dialect, addr)}
-	case err != nil: // the server is gone, and so are we
-		return failure{err}
+	case ctx.Err() != nil:
+		if err == nil {
+			player.Close()
+		}
+		return nil, nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, failure{fmt.Errorf("cannot join %s at %s: it did not let you in within %v; try again", dialect, addr, joinPatience)}
+	case err != nil:
+		return nil, failure{fmt.Errorf("cannot join %s at %s: %s", dialect, addr, strings.TrimPrefix(err.Error(), "client: "))}
 	}
-	return nil
+	return player, nil
 }
 
 // trust returns what looks at a server's certificate: that it is the pinned one, or the one that was seen first.
@@ -205,14 +187,6 @@ func (f *joinFlags) trust(w io.Writer) func(addr, fingerprint string) error {
 		return func(_, fingerprint string) error {
 			if pinned := strings.ToLower(strings.ReplaceAll(f.fingerprint, ":", "")); pinned != fingerprint {
 				return fmt.Errorf("its certificate is not the one of --fingerprint, so nothing was sent to it: its SHA-256 is %s", fingerprint)
-			}
-			return nil
-		}
-	}
-	if pinned := strings.ToLower(strings.ReplaceAll(f.fingerprint, ":", "")); pinned != "" {
-		return func(_, fingerprint string) error {
-			if fingerprint != pinned {
-				return realm.ErrFingerprint
 			}
 			return nil
 		}
@@ -263,242 +237,4 @@ func (f *joinFlags) credentials(cmd *cobra.Command, in *lineReader) (err error) 
 	}
 	f.password, err = f.passwords.ask(cmd, in, fmt.Sprintf("password of %s: ", f.name))
 	return err
-}
-
-// joinSeat is who sits at the terminal.
-type joinSeat struct {
-	player    *bots.Player
-	schema    *world.Schema
-	game      world.Game
-	mu        sync.Mutex
-	out       io.Writer
-	placeless bool          // nothing in the game is anywhere, so no player need have an entity
-	joining   bool          // why it ended is the error of joining
-	early     string        // it has ended before anybody sat down
-	left      bool          // what ends now was ended by us
-	away      bool          // the connection is lost, and the player is coming back
-	over      chan struct{} // closed when somebody else has ended it
-	news      chan struct{} // something in sight is new
-}
-
-// sit is called when the player has joined.
-func (s *joinSeat) sit() {
-	s.mu.Lock()
-	s.joining = false
-	early := s.early
-	s.mu.Unlock()
-	if early != "" {
-		s.notice(bots.Notice{Kind: bots.Ended, Text: early})
-	}
-}
-
-// arrive waits until the player sees itself: what it did before would be lost, as it is in no
-// game yet.
-func (s *joinSeat) arrive(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, joinPatience)
-	defer cancel()
-	for {
-		here := s.placeless
-		if !here {
-			s.player.See(func(v *bots.Sight) { _, here = v.Things[v.You] })
-		}
-		if here {
-			return true
-		}
-		select {
-		case <-s.news:
-		case <-s.over:
-			return false
-		case <-ctx.Done():
-			return false
-		}
-	}
-}
-
-func (s *joinSeat) print(format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fmt.Fprintf(s.out, format+"\n", args...)
-}
-
-// notice prints what happens.
-func (s *joinSeat) notice(n bots.Notice) {
-	switch n.Kind {
-	case bots.Updated:
-		select {
-		case s.news <- struct{}{}:
-		default:
-		}
-	case bots.Said:
-		s.print("%s: %s", cmp.Or(plain.Text(n.Name), "somebody"), plain.Text(n.Text))
-	case bots.Away:
-		s.setAway(true)
-		s.print("connection lost, coming back … (%s)", plain.Text(n.Text))
-	case bots.Back:
-		s.setAway(false)
-		s.print("%s", backLine(n))
-	case bots.Ended:
-		s.mu.Lock()
-		told := !s.joining && !s.left
-		switch {
-		case s.joining:
-			s.early = n.Text
-		case told:
-			close(s.over)
-		}
-		text := plain.Text(n.Text)
-		if s.away {
-			text = "could not come back: " + text
-		}
-		s.mu.Unlock()
-		if told {
-			s.print("%s", text)
-		}
-	}
-}
-
-func (s *joinSeat) setAway(away bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.away = away
-}
-
-// backLine says how a player is back. A spectator is nobody else than before.
-func backLine(n bots.Notice) string {
-	took := latency(n.Absence)
-	if n.Same || n.Text == "stamp" {
-		return fmt.Sprintf("back after %s", took)
-	}
-	return fmt.Sprintf("back after %s, as a new player: the server did not hold your place", took)
-}
-
-// leave says that we go, and reports whether the connection was over before.
-func (s *joinSeat) leave() (over bool) {
-	s.mu.Lock()
-	s.left = true
-	s.mu.Unlock()
-	select {
-	case <-s.over:
-		return true
-	default:
-		return false
-	}
-}
-
-// play reads commands until there are no more, or the connection is over.
-func (s *joinSeat) play(ctx context.Context, in *lineReader) {
-	lines := make(chan string)
-	go func() { // it may wait in a read for ever: it ends with the process
-		defer close(lines)
-		for {
-			text, err := in.next()
-			if line := strings.TrimSpace(string(text)); line != "" {
-				select {
-				case lines <- line:
-				case <-ctx.Done():
-					return
-				}
-			}
-			if err != nil && !errors.Is(err, errLineTooLong) {
-				return
-			}
-		}
-	}()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.over:
-			return
-		case line, ok := <-lines:
-			if !ok || !s.command(ctx, line) {
-				return
-			}
-		}
-	}
-}
-
-// ways are the directions of keys, in degrees; y is up.
-var ways = map[string]float64{"d": 0, "w": 90, "a": 180, "s": 270}
-
-// command does what a line says. It reports false if that is to leave.
-func (s *joinSeat) command(ctx context.Context, line string) bool {
-	word, rest, _ := strings.Cut(line, " ")
-	var err error
-	switch angle, isWay := ways[word]; {
-	case isWay && rest == "":
-		err = s.steer(angle, s.topSpeed()/2)
-	case word == "x" && rest == "":
-		err = s.steer(0, 0)
-	case word == "walk":
-		err = s.walk(rest)
-	case line == "map":
-		s.explore(ctx)
-		s.print("%s", s.chart())
-	case line == "who":
-		s.print("%s", s.list())
-	case line == "help":
-		s.print("%s", s.help())
-	case line == "quit" || line == "q":
-		return false
-	case actionOf(s.schema, word) != nil:
-		err = s.act(actionOf(s.schema, word), rest)
-	default:
-		text := line
-		if word == "say" {
-			text = rest
-		}
-		err = s.player.Say(ctx, text)
-	}
-	if err != nil {
-		s.print("that did not work: %s", sentence(err))
-	}
-	return true
-}
-
-func (s *joinSeat) steer(degrees, norm float64) error {
-	return s.player.Steer(float32(degrees*math.Pi/180), float32(norm))
-}
-
-func (s *joinSeat) walk(rest string) error {
-	words := strings.Fields(rest)
-	if len(words) != 2 {
-		return fmt.Errorf("write walk ANGLE SPEED, such as walk 45 1.5")
-	}
-	angle, err1 := strconv.ParseFloat(words[0], 64)
-	speed, err2 := strconv.ParseFloat(words[1], 64)
-	if err1 != nil || err2 != nil {
-		return fmt.Errorf("write walk ANGLE SPEED with numbers, such as walk 45 1.5")
-	}
-	if top := s.topSpeed(); !(math.Abs(speed) <= top) {
-		return fmt.Errorf("the speed is at most %v cells a tick", top)
-	}
-	return s.steer(angle, speed)
-}
-
-// topSpeed is the greatest speed of the player's own kind, in cells a tick.
-func (s *joinSeat) topSpeed() (top float64) {
-	s.player.See(func(v *bots.Sight) {
-		if k := s.schema.Kind(v.Things[v.You].Kind); k != nil {
-			top = k.MaxSpeed
-		}
-	})
-	return top
-}
-
-func (s *joinSeat) act(a *world.Action, rest string) error {
-	params, err := paramsOf(a, rest)
-	if err != nil {
-		return err
-	}
-	return s.player.Act(a, params...)
-}
-
-// help says what can be typed.
-func (s *joinSeat) help() string {
-	list := []string{"w a s d walk, x stops, walk ANGLE SPEED"}
-	for _, a := range s.schema.Actions {
-		list = append(list, usageOf(a))
-	}
-	return strings.Join(append(list, "map, who, say TEXT, quit"), ", ")
 }

@@ -88,7 +88,7 @@ func valueOf(f *world.Field, text string) (v world.Value, ok bool) {
 		v = world.UintValue(f.Type, 0)
 	default:
 		if f.Type == world.Entity {
-			bits = 16 // as entities are numbered on the wire
+			bits = 64 // an ID of the frame's world
 		}
 		var n uint64
 		n, err = strconv.ParseUint(text, 10, bits)

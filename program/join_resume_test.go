@@ -10,8 +10,8 @@ import (
 	"time"
 
 	front "parley"
+	"parley/client"
 	"parley/internal/patient"
-	"parley/play/bots"
 )
 
 // rope leads to a server, over TCP and UDP at the same port, and its streams can be cut. Without datagrams duplex would wait for its
@@ -167,16 +167,16 @@ func TestJoinCannotComeBack(t *testing.T) {
 	u.quits()
 
 	var out strings.Builder
-	seat := &joinSeat{out: &out, over: make(chan struct{})}
-	for _, n := range []bots.Notice{
-		{Kind: bots.Away, Text: "a\x1b[2J"}, {Kind: bots.Back, Same: true, Absence: 1230 * time.Millisecond},
-		{Kind: bots.Away, Text: "b"}, {Kind: bots.Back, Absence: 2 * time.Second},
-		{Kind: bots.Away, Text: "c"}, {Kind: bots.Ended, Text: "no such session"},
+	seat := &joinSeat{out: &out}
+	now := time.Unix(1, 0)
+	for _, ev := range []client.Event{
+		{Kind: client.Away, Own: true, Text: "a\x1b[2J"}, {Kind: client.Back, Own: true, Text: "duplex"}, {Kind: client.Away, Name: "somebody else"},
+		{Kind: client.Away, Own: true, Text: "c"}, {Kind: client.Ended, Own: true, Text: "no such session"},
 	} {
-		seat.notice(n)
+		seat.notice(now, ev)
+		now = now.Add(1230 * time.Millisecond)
 	}
 	want := "connection lost, coming back … (a·[2J)\nback after 1.23s\n" +
-		"connection lost, coming back … (b)\nback after 2s, as a new player: the server did not hold your place\n" +
 		"connection lost, coming back … (c)\ncould not come back: no such session\n"
 	if out.String() != want {
 		t.Errorf("it is\n%swant\n%s", &out, want)

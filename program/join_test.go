@@ -15,8 +15,9 @@ import (
 	front "parley"
 	"parley/account/storetest"
 	"parley/arena"
+	"parley/client"
 	"parley/internal/plain"
-	"parley/play/bots"
+	"parley/world"
 )
 
 // serveArena serves the arena in this process, and writes a ready file.
@@ -127,7 +128,7 @@ func joinBy(t *testing.T, tries int, first string, run func(streams) int) *termi
 // tooBusy reports whether somebody was not let in because the machine has no time: there was no answer, or the server, whose
 // ticks are late, lets nobody in.
 func tooBusy(said string) bool {
-	for _, text := range []string{"there was no answer", "in time", "the game is full", "the game is busy"} {
+	for _, text := range []string{"no server answers", "did not let you in", "in time", "the game is full", "the game is busy"} {
 		if strings.Contains(said, text) {
 			return true
 		}
@@ -198,11 +199,7 @@ func TestJoinOverEachDialect(t *testing.T) {
 			u := join(t, first, args...)
 			u.waits("which is you", "who")
 			u.waits("@", "map")
-			walls := "B ball, # wall\n"
-			if dialect == "relay" { // it has no messages for terrain
-				walls = "B ball, walls unknown\n"
-			}
-			u.waits(walls, "map")
+			u.waits("B ball, # wall\n", "map")
 			u.types("walk 45 1.5")
 			u.waits("ball ", "t 90\nwho")
 			u.types("say hello there")
@@ -328,18 +325,11 @@ func TestWhoIsNotLetInReadsWhyOnce(t *testing.T) {
 			t.Errorf("%+v, want %q", got, tt.want)
 		}
 	}
-	early := &joinSeat{joining: true, out: io.Discard, over: make(chan struct{})}
-	early.notice(bots.Notice{Kind: bots.Ended, Text: "kicked"})
-	early.sit()
-	if !early.leave() {
-		t.Error("what ended before anybody sat down is forgotten")
-	}
 }
 
 // A server that is not there is a sentence, too.
 func TestJoinWithoutAServer(t *testing.T) {
-	defer func(d time.Duration) { joinPatience = d }(joinPatience)
-	joinPatience = 200 * time.Millisecond
+	t.Parallel() // it waits for most of its time
 	silent, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -347,7 +337,7 @@ func TestJoinWithoutAServer(t *testing.T) {
 	defer silent.Close()
 	for _, dialect := range []string{"replica", "stamp"} {
 		got := parley("", "join "+dialect+" "+silent.LocalAddr().String())
-		if got.status != exitFailed || !strings.Contains(got.err, "there was no answer in 200ms; is a server there?") {
+		if got.status != exitFailed || !strings.Contains(got.err, "no server answers at "+dialect+"://") {
 			t.Errorf("%s: status %d, %q", dialect, got.status, got.err)
 		}
 	}
@@ -355,15 +345,30 @@ func TestJoinWithoutAServer(t *testing.T) {
 
 // Who plays is in the middle of the map; who watches has everybody on it.
 func TestWhatAMapShows(t *testing.T) {
-	v := &bots.Sight{You: 2, Things: map[uint16]bots.Thing{1: {X: -500, Y: 480}, 2: {X: 500, Y: -300}, 3: {X: 20, Y: 500}}}
-	if f := frameOf(v); f != (frame{500, -300, mapCells}) {
+	g, err := world.NewGuess(arena.Game(), world.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := g.World()
+	if f := sectionOf(w, 0); f != (section{0, 0, mapCells}) {
+		t.Errorf("nobody is there: %+v", f)
+	}
+	kind := w.Schema().Kinds[0]
+	for i, at := range [][2]float64{{-500, 480}, {500, -300}, {20, 500}} {
+		values := make([]world.Value, len(kind.Fields))
+		for i, field := range kind.Fields {
+			values[i] = world.UintValue(field.Type, 0)
+		}
+		values[world.FieldX], values[world.FieldY] = world.FloatValue(world.F64, at[0]), world.FloatValue(world.F64, at[1])
+		g.Put(uint16(i+1), kind, values)
+	}
+	if f := sectionOf(w, g.ID(2)); f != (section{500, -300, mapCells}) {
 		t.Errorf("a player's is %+v", f)
 	}
-	v.You = 0
-	f := frameOf(v)
-	for id, thing := range v.Things {
-		if r, c, ok := f.at(thing.X, thing.Y); !ok {
-			t.Errorf("%d is at %d, %d, off the map of %+v", id, r, c, f)
+	f := sectionOf(w, 0)
+	for id := range w.Entities() {
+		if r, c, ok := f.at(w.Body(id).X, w.Body(id).Y); !ok {
+			t.Errorf("%v is at %d, %d, off the map of %+v", id, r, c, f)
 		}
 	}
 	for row := range mapHeight {
@@ -373,10 +378,6 @@ func TestWhatAMapShows(t *testing.T) {
 				t.Fatalf("what is at %d, %d is shown at %d, %d", row, column, r, c)
 			}
 		}
-	}
-	v.Things = nil
-	if f := frameOf(v); f != (frame{0, 0, mapCells}) {
-		t.Errorf("nobody is there: %+v", f)
 	}
 }
 
@@ -410,10 +411,12 @@ func TestWhatJoinRefuses(t *testing.T) {
 // What others say must not move the cursor about.
 func TestOthersWordsArePlain(t *testing.T) {
 	var out bytes.Buffer
-	seat := &joinSeat{out: &out, over: make(chan struct{})}
-	seat.notice(bots.Notice{Kind: bots.Said, Name: "a\x1b[2Jnn", Text: "b\x1b[2Jc"})
-	seat.notice(bots.Notice{Kind: bots.Said, Text: "who am I?"})
-	seat.notice(bots.Notice{Kind: bots.Ended, Text: "kicked: \x1b]0;x\a"})
+	seat := &joinSeat{out: &out}
+	for _, ev := range []client.Event{
+		{Kind: client.Said, Name: "a\x1b[2Jnn", Text: "b\x1b[2Jc"}, {Kind: client.Said, Text: "who am I?"}, {Kind: client.Ended, Own: true, Text: "kicked: \x1b]0;x\a"},
+	} {
+		seat.notice(time.Time{}, ev)
+	}
 	if got, want := out.String(), "a·[2Jnn: b·[2Jc\nsomebody: who am I?\nkicked: ·]0;x·\n"; got != want {
 		t.Errorf("it is %q, want %q", got, want)
 	}
