@@ -20,8 +20,8 @@ type drawing struct {
 	fastest      float64
 }
 
-// draw runs a lane and looks at each frame after some seconds.
-func (l *lane) draw(t *testing.T, seed uint64, warm, seconds float64) drawing {
+// draw runs a trial and looks at each frame after some seconds.
+func (l *trial) draw(t *testing.T, seed uint64, warm, seconds float64) drawing {
 	t.Helper()
 	d := drawing{slowest: math.Inf(1)}
 	var was, at float64
@@ -83,7 +83,7 @@ func TestClockBars(t *testing.T) {
 				var delays []float64
 				slowest := 1.0
 				for _, seed := range seeds {
-					l := lane{rate: 20, trip: trip*time.Millisecond - jitter, jitter: jitter, loss: loss, drift: 1e-4}
+					l := trial{rate: 20, trip: trip*time.Millisecond - jitter, jitter: jitter, loss: loss, drift: 1e-4}
 					d := l.draw(t, seed, 5, 60)
 					frames, bare, jumps = frames+d.frames, bare+d.bare, jumps+d.jumps
 					delays = append(delays, d.delays...)

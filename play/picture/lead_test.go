@@ -23,7 +23,7 @@ func TestLeadBars(t *testing.T) {
 					var leads []float64
 					var n, good, late int
 					for _, seed := range seeds {
-						l := lane{rate: 20, trip: trip*time.Millisecond - jitter, jitter: jitter, loss: loss, drift: 1e-4, inputs: 1.5, probes: probes, every: probes == 0}
+						l := trial{rate: 20, trip: trip*time.Millisecond - jitter, jitter: jitter, loss: loss, drift: 1e-4, inputs: 1.5, probes: probes, every: probes == 0}
 						var was float64
 						l.frame = func(now float64) {
 							own := l.lead.At(l.time(now))

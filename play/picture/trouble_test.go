@@ -10,26 +10,26 @@ import (
 
 // trouble is what clocks have to bear with. All but the last seconds of a run may be rough; in those they are as good as ever.
 var trouble = []struct {
-	name string
-	lane lane
-	jump bool // it is a pause of seconds
+	name  string
+	trial trial
+	jump  bool // it is a pause of seconds
 }{
-	{"nothing", lane{rate: 20, trip: 80 * time.Millisecond}, false},
-	{"a second a tick", lane{rate: 1, trip: 80 * time.Millisecond, jitter: 50 * time.Millisecond, loss: .05}, false},
-	{"a player who steers all the time", lane{rate: 20, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, loss: .05, probes: 30, again: true}, false},
-	{"10 ticks a second", lane{rate: 10, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, loss: .05}, false},
-	{"60 ticks a second", lane{rate: 60, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, loss: .05}, false},
-	{"128 ticks a second", lane{rate: 128, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, loss: .02}, false},
-	{"1000 ticks a second", lane{rate: 1000, trip: 30 * time.Millisecond, jitter: 5 * time.Millisecond, loss: .01}, false},
-	{"much jitter", lane{rate: 20, trip: 80 * time.Millisecond, jitter: 150 * time.Millisecond, loss: .02}, false},
-	{"a client's clock that is slow", lane{rate: 20, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, drift: -3e-4}, false},
-	{"a client's clock that is fast", lane{rate: 20, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, drift: 3e-4}, false},
-	{"a server that stops for a moment", lane{rate: 20, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, stalls: map[int]time.Duration{400: 300 * time.Millisecond}}, false},
-	{"a server that stops for long", lane{rate: 20, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, stalls: map[int]time.Duration{400: 4 * time.Second}}, false},
-	{"a client that stops for a moment", lane{rate: 20, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, pause: [2]time.Duration{20 * time.Second, 20300 * time.Millisecond}}, false},
-	{"a client that stops for long", lane{rate: 20, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, pause: [2]time.Duration{20 * time.Second, 25 * time.Second}}, true},
-	{"a longer way", lane{rate: 20, trip: 40 * time.Millisecond, jitter: 20 * time.Millisecond, shift: 160 * time.Millisecond, loss: .02}, false},
-	{"a shorter way", lane{rate: 20, trip: 240 * time.Millisecond, jitter: 20 * time.Millisecond, shift: -200 * time.Millisecond, loss: .02}, false},
+	{"nothing", trial{rate: 20, trip: 80 * time.Millisecond}, false},
+	{"a second a tick", trial{rate: 1, trip: 80 * time.Millisecond, jitter: 50 * time.Millisecond, loss: .05}, false},
+	{"a player who steers all the time", trial{rate: 20, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, loss: .05, probes: 30, again: true}, false},
+	{"10 ticks a second", trial{rate: 10, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, loss: .05}, false},
+	{"60 ticks a second", trial{rate: 60, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, loss: .05}, false},
+	{"128 ticks a second", trial{rate: 128, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, loss: .02}, false},
+	{"1000 ticks a second", trial{rate: 1000, trip: 30 * time.Millisecond, jitter: 5 * time.Millisecond, loss: .01}, false},
+	{"much jitter", trial{rate: 20, trip: 80 * time.Millisecond, jitter: 150 * time.Millisecond, loss: .02}, false},
+	{"a client's clock that is slow", trial{rate: 20, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, drift: -3e-4}, false},
+	{"a client's clock that is fast", trial{rate: 20, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, drift: 3e-4}, false},
+	{"a server that stops for a moment", trial{rate: 20, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, stalls: map[int]time.Duration{400: 300 * time.Millisecond}}, false},
+	{"a server that stops for long", trial{rate: 20, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, stalls: map[int]time.Duration{400: 4 * time.Second}}, false},
+	{"a client that stops for a moment", trial{rate: 20, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, pause: [2]time.Duration{20 * time.Second, 20300 * time.Millisecond}}, false},
+	{"a client that stops for long", trial{rate: 20, trip: 80 * time.Millisecond, jitter: 20 * time.Millisecond, pause: [2]time.Duration{20 * time.Second, 25 * time.Second}}, true},
+	{"a longer way", trial{rate: 20, trip: 40 * time.Millisecond, jitter: 20 * time.Millisecond, shift: 160 * time.Millisecond, loss: .02}, false},
+	{"a shorter way", trial{rate: 20, trip: 240 * time.Millisecond, jitter: 20 * time.Millisecond, shift: -200 * time.Millisecond, loss: .02}, false},
 }
 
 // TestClocksInTrouble: never back, no jump but after a pause, and good again at the end.
@@ -41,18 +41,18 @@ func TestClocksInTrouble(t *testing.T) {
 	for _, tt := range trouble {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, seed := range chance.Seeds(promise.Tier(1, 4, 100)) {
-				clockTrouble(t, tt.lane, seed, seconds, tt.jump)
+				clockTrouble(t, tt.trial, seed, seconds, tt.jump)
 			}
 		})
 		t.Run("lead over "+tt.name, func(t *testing.T) {
 			for _, seed := range chance.Seeds(promise.Tier(1, 4, 100)) {
-				leadTrouble(t, tt.lane, seed, seconds, tt.jump)
+				leadTrouble(t, tt.trial, seed, seconds, tt.jump)
 			}
 		})
 	}
 }
 
-func clockTrouble(t *testing.T, l lane, seed uint64, seconds float64, jump bool) {
+func clockTrouble(t *testing.T, l trial, seed uint64, seconds float64, jump bool) {
 	l.stalls = copyOf(l.stalls)
 	all := l
 	all.stalls = copyOf(l.stalls)
@@ -72,7 +72,7 @@ func clockTrouble(t *testing.T, l lane, seed uint64, seconds float64, jump bool)
 	}
 }
 
-func leadTrouble(t *testing.T, l lane, seed uint64, seconds float64, jump bool) {
+func leadTrouble(t *testing.T, l trial, seed uint64, seconds float64, jump bool) {
 	if l.inputs = 1; l.probes == 0 {
 		l.probes = max(8, min(20, float64(l.rate)/2))
 	}

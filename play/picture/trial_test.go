@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A lane is a server that ticks, a client that draws frames and sends inputs, and the way between them, in virtual time: what the clocks of
+// A trial is a server that ticks, a client that draws frames and sends inputs, and the way between them, in virtual time: what the clocks of
 // a client have to bear with.
-type lane struct {
+type trial struct {
 	rate   int
 	trip   time.Duration // without jitter
 	jitter time.Duration // each way, evenly spread
@@ -65,7 +65,7 @@ func (e *events) Pop() any {
 	return last
 }
 
-func (l *lane) after(now, delay float64, do func(now float64)) {
+func (l *trial) after(now, delay float64, do func(now float64)) {
 	l.order++
 	heap.Push(&l.queue, event{now + delay, l.order, do})
 }
@@ -73,25 +73,25 @@ func (l *lane) after(now, delay float64, do func(now float64)) {
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // time is what the client's clock says.
-func (l *lane) time(now float64) time.Time {
+func (l *trial) time(now float64) time.Time {
 	return began.Add(time.Duration(now * (1 + l.drift) * 1e9))
 }
 
 // way is how long a packet takes, or false if it is lost.
-func (l *lane) way() (float64, bool) {
+func (l *trial) way() (float64, bool) {
 	d := (l.trip.Seconds()+l.shifted)/2 + l.rand.Float64()*l.jitter.Seconds()
 	return d, l.rand.Float64() >= l.loss
 }
 
 // paused is when the client is there again that stands still at a time.
-func (l *lane) paused(now float64) float64 {
+func (l *trial) paused(now float64) float64 {
 	if now >= l.pause[0].Seconds() && now < l.pause[1].Seconds() {
 		return l.pause[1].Seconds()
 	}
 	return now
 }
 
-func (l *lane) run(seed uint64, seconds float64) {
+func (l *trial) run(seed uint64, seconds float64) {
 	l.rand = rand.New(rand.NewPCG(seed, 22))
 	l.clock, l.lead = NewClock(l.rate), NewLead(l.rate)
 	l.tick, l.held = 1000+seed, map[uint64]uint64{}
@@ -146,7 +146,7 @@ func (l *lane) run(seed uint64, seconds float64) {
 	}
 }
 
-func (l *lane) hear(now float64, tick, number uint64, margin int) {
+func (l *trial) hear(now float64, tick, number uint64, margin int) {
 	newer := len(l.heard) == 0 || tick > l.heard[len(l.heard)-1]
 	i, _ := slices.BinarySearch(l.heard, tick)
 	l.heard = slices.Insert(l.heard, i, tick)
@@ -158,7 +158,7 @@ func (l *lane) hear(now float64, tick, number uint64, margin int) {
 }
 
 // done is the highest number of those that are done with the tick that runs now.
-func (l *lane) done() uint64 {
+func (l *trial) done() uint64 {
 	for number, tick := range l.held {
 		if tick <= l.tick {
 			l.did = max(l.did, number)
@@ -169,7 +169,7 @@ func (l *lane) done() uint64 {
 }
 
 // send sends an input for the tick after the own one.
-func (l *lane) send(now float64, again bool) {
+func (l *trial) send(now float64, again bool) {
 	if len(l.heard) == 0 || l.paused(now) != now {
 		return
 	}
@@ -198,7 +198,7 @@ func (l *lane) send(now float64, again bool) {
 }
 
 // take is the server that gets an input for the first time.
-func (l *lane) take(now float64, number, tick uint64, copies int) {
+func (l *trial) take(now float64, number, tick uint64, copies int) {
 	margin := int(int64(tick - l.tick))
 	l.held[number] = tick
 	if number > l.newest {
@@ -210,7 +210,7 @@ func (l *lane) take(now float64, number, tick uint64, copies int) {
 }
 
 // server is the tick of the server at a time, with its part: a tick is whole when it is run.
-func (l *lane) server(now float64) float64 {
+func (l *trial) server(now float64) float64 {
 	i, _ := slices.BinarySearch(l.ran, now)
 	if i == 0 {
 		return 0
