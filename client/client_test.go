@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	flag.Set("test.parallel", "10") // tests that come back wait most of the time
+	flag.Set("test.parallel", "25") // tests that come back wait most of the time
 	goleak.VerifyTestMain(m)
 }
 
@@ -148,5 +148,34 @@ func TestNoServer(t *testing.T) {
 				t.Logf("after %v: %v", time.Since(begin), err)
 			})
 		}
+	}
+}
+
+// A player who is kicked reads why, over each dialect, and does not come back.
+func TestAKickedPlayerIsToldWhy(t *testing.T) {
+	s := field.Serve(t, arena.Game(), field.Config())
+	for _, dialect := range []string{"replica", "relay", "duplex", "realm"} {
+		t.Run(dialect, func(t *testing.T) {
+			c := join(t, url(s, dialect), client.Config{Name: dialect + "-bob", Password: "correct horse", Plain: true})
+			until(t, c, "it is in", func(f *client.Frame) bool { return f.Own() != 0 })
+			list, err := s.Players()
+			if err != nil || len(list) != 1 {
+				t.Fatalf("%v: %v", list, err)
+			}
+			if err := s.Kick("main", list[0].ID, "no shouting"); err != nil {
+				t.Fatal(err)
+			}
+			told := ""
+			for f := range c.Frames(100) {
+				for ev := range f.Events() {
+					if ev.Kind == client.Ended {
+						told = ev.Text
+					}
+				}
+			}
+			if told != "no shouting" || c.Err() == nil || !strings.Contains(c.Err().Error(), "no shouting") {
+				t.Errorf("it is told %q: %v", told, c.Err())
+			}
+		})
 	}
 }

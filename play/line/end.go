@@ -131,10 +131,18 @@ func duplexFate(c *Conn, end *duplex.Close) fate {
 // goodbye says what it means that the server ended the connection, in a dialect without words for it: a server that does so to one
 // player says why in the moment before.
 func (c *Conn) goodbye() fate {
-	if c == nil || c.words == "" || c.words == closingLine || time.Since(c.spoken) > kickMoment {
+	if c.says() == "" || c.words == closingLine {
 		return lost
 	}
 	return over
+}
+
+// says returns the words with which a server has ended a connection, "" if it has said nothing.
+func (c *Conn) says() string {
+	if c == nil || time.Since(c.spoken) > kickMoment {
+		return ""
+	}
+	return c.words
 }
 
 func realmFate(c *realm.Close) fate {

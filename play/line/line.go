@@ -1,6 +1,7 @@
 package line
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,7 +92,7 @@ type Config struct {
 // Notice tells what has become of the connection.
 type Notice struct {
 	Kind    NoticeKind
-	Text    string        // why the connection was lost or ended, or the dialect in which the player is back
+	Text    string        // why the connection was lost or ended, in the server's words if it has said so, or the dialect in which the player is back
 	Why     error         // Ended: the reason
 	Refused bool          // Ended: the server did not let the player back in
 	Same    bool          // Back: as the same player, with its entity. Else the player is a new one. Over realm it is that of the account, and whether the entity is a new one is not told
@@ -270,7 +271,7 @@ func (l *Line) tell(n Notice) {
 // end notes that the player is out of the game.
 func (l *Line) end(e ending) {
 	l.err = e.why
-	l.tell(Notice{Kind: Ended, Text: e.why.Error(), Why: e.why, Refused: e.refused})
+	l.tell(Notice{Kind: Ended, Text: cmp.Or(e.words, e.why.Error()), Why: e.why, Refused: e.refused})
 }
 
 // isNobody reports whether an error means that there is no server at an address.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"parley/play/message"
 	"parley/play/schema"
 	"parley/protocol/realm"
 	"parley/protocol/realm/core"
@@ -31,6 +32,9 @@ func (c *Conn) joinRealm(ctx context.Context, _ []byte) error {
 		for ev := range x.Events() {
 			if ev.Kind == realm.EventMessage {
 				c.hears()
+				if m := ev.Message; m.Kind == core.KindChatReceive && m.ID == 0 {
+					c.hear([]byte(message.ServerName), m.Text, true)
+				}
 			}
 			c.reader.Realm(ev)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"parley/play/message"
 	"parley/protocol/replica"
+	"parley/protocol/replica/core"
 )
 
 func (c *Conn) joinReplica(ctx context.Context, pass []byte) error {
@@ -30,6 +31,8 @@ func (c *Conn) joinReplica(ctx context.Context, pass []byte) error {
 func (c *Conn) readReplica(ev replica.Event) {
 	if ev.Kind != replica.EventClosed {
 		c.hears()
+	} else if ev.Close.Reason == core.ReasonPeer {
+		c.hear([]byte(message.ServerName), []byte(ev.Close.Text), true)
 	}
 	if ev.Kind == replica.EventMessage {
 		switch string(ev.Name) {

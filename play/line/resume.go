@@ -101,7 +101,10 @@ func (l *Line) live(ctx context.Context, c *Conn) {
 	for {
 		why := c.read(ctx)
 		how := fateOf(c, why)
-		end := ending{c.reason(why), how == refused}
+		end := ending{c.reason(why), how == refused, ""}
+		if how == over && c.entered {
+			end.words = c.says()
+		}
 		if a == nil || c.entered {
 			if a = l.lose(c, how, a); a == nil {
 				l.end(end)
@@ -123,6 +126,7 @@ func (l *Line) live(ctx context.Context, c *Conn) {
 type ending struct {
 	why     error
 	refused bool
+	words   string // the server's, if it has said why
 }
 
 // reason returns why a connection has ended, in the words of who dialed.
@@ -134,6 +138,8 @@ func (c *Conn) reason(why error) error {
 		return fmt.Errorf("client: %w: %s", ErrRefused, c.refused)
 	case !c.entered:
 		return c.explain(why)
+	case c.says() != "" && fateOf(c, why) == over:
+		return fmt.Errorf("client: the server has ended it: %s: %w", c.says(), why)
 	}
 	return c.misread(why)
 }
@@ -218,7 +224,7 @@ func (l *Line) again(ctx context.Context, a *absence, end ending) (*Conn, ending
 		}
 		how := fateOf(nil, why)
 		if how != lost {
-			end = ending{why, how == refused}
+			end = ending{why, how == refused, ""}
 		} else if errors.Is(why, context.DeadlineExceeded) && l.cfg.Ways[way].Dialect != "replica" { // whose handshake comes before the pass
 			how = silent
 		}
