@@ -168,6 +168,9 @@ func (p *Player) connection(n line.Notice) {
 		p.ear = p.next
 	}
 	p.mu.Unlock()
+	if n.Why != nil { // with the dialect's own words
+		n.Text = n.Why.Error()
+	}
 	kind := map[line.NoticeKind]NoticeKind{line.Ended: Ended, line.Away: Away, line.Back: Back}[n.Kind]
 	p.tell(Notice{Kind: kind, Text: n.Text, Refused: n.Refused, Same: n.Same, Absence: n.Absence})
 }
