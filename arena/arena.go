@@ -19,10 +19,6 @@ const (
 
 	ticksASecond = 20
 
-	// shieldTicks is for how long balls do not harm a player who begins a life, unless that player throws one. Lives begin in
-	// sight of others: without it, a player could wait for newcomers and kill each before its screen has shown a thing.
-	shieldTicks = 40
-
 	// cooldownGrace is how many ticks too soon a throw may be. Clients count their own cooldown, by a clock
 	// that is not quite ours: "what the client's own cooldown permits is not denied". What is thrown too soon
 	// is added to the next cooldown, so nobody throws more often for it.
@@ -35,8 +31,6 @@ type Rules struct {
 	BallSpeed    float32
 	BallLifespan uint16
 	BallCooldown uint16
-
-	shield uint16
 }
 
 // RulesAt returns the rules for another tick rate, with the same speeds in cells a second, and the same
@@ -45,7 +39,6 @@ func RulesAt(rate int) Rules {
 	return Rules{
 		PlayerSpeed: float32(float64(PlayerSpeed*ticksASecond) / float64(rate)), BallSpeed: float32(float64(BallSpeed*ticksASecond) / float64(rate)),
 		BallLifespan: uint16(BallLifespan * rate / ticksASecond), BallCooldown: uint16(BallCooldown * rate / ticksASecond),
-		shield: uint16(shieldTicks * rate / ticksASecond),
 	}
 }
 
@@ -63,8 +56,6 @@ type Player struct {
 	world.Body  `parley:"kind=1,speed=2"`
 	Health      uint16 `parley:"attr=1"`
 	CooldownOne uint16 `parley:"attr=30000,countdown"` // ticks until it may throw again
-
-	shield uint16 // ticks until balls harm it
 }
 
 // A Ball flies until it hits something or its time is up.
@@ -111,7 +102,7 @@ func (r *Rules) step(w *world.World, inputs []world.Input) {
 		in := &inputs[i]
 		switch in.Kind {
 		case world.Join:
-			r.join(w, in)
+			join(w, in)
 		case world.Steer:
 			w.Steer(in)
 		case world.Act:
@@ -125,9 +116,6 @@ func (r *Rules) step(w *world.World, inputs []world.Input) {
 		if p.CooldownOne > 0 {
 			p.CooldownOne--
 		}
-		if p.shield > 0 {
-			p.shield--
-		}
 	}
 	for id, b := range world.All[Ball](w) {
 		stopped := w.Move(&b.Body)
@@ -137,16 +125,15 @@ func (r *Rules) step(w *world.World, inputs []world.Input) {
 	}
 	w.Reindex()
 	for id, b := range world.All[Ball](w) {
-		r.hit(w, id, b)
+		hit(w, id, b)
 	}
 }
 
-func (r *Rules) join(w *world.World, in *world.Input) {
+func join(w *world.World, in *world.Input) {
 	x, y := birthplace(w, 0, 0)
 	id := world.SpawnFor(w, in, Player{
 		Body:   world.Body{X: x, Y: y, Sprite: SpritePlayer},
 		Health: MaxHealth,
-		shield: r.shield,
 	})
 	w.Own(in.Player, id)
 }
@@ -167,21 +154,17 @@ func (r *Rules) throw(w *world.World, in *world.Input, t Throw) {
 		return
 	}
 	p.CooldownOne += r.BallCooldown
-	p.shield = 0
 	world.Done(w, in, t)
 }
 
 // hit harms the first player, other than the sender, whom a ball touches.
-func (r *Rules) hit(w *world.World, id world.ID, b *Ball) {
+func hit(w *world.World, id world.ID, b *Ball) {
 	for target := range w.Touching(&b.Body) {
 		p := world.Get[Player](w, target)
 		if p == nil || target == b.Sender {
 			continue
 		}
 		w.Despawn(id)
-		if p.shield > 0 {
-			return
-		}
 		if p.Health > BallHarm {
 			p.Health -= BallHarm
 			return
@@ -193,7 +176,7 @@ func (r *Rules) hit(w *world.World, id world.ID, b *Ball) {
 		// Back to life somewhere else: the same entity, with the same number.
 		x, y := birthplace(w, target, b.Sender)
 		w.Place(target, x, y)
-		p.Health, p.shield = MaxHealth, r.shield
+		p.Health = MaxHealth
 		return
 	}
 }

@@ -99,13 +99,6 @@ func TestPlayersWalkAndStopAtWalls(t *testing.T) {
 	}
 }
 
-// unshield ends the shields of all players.
-func unshield(sim *world.Sim) {
-	for _, p := range world.All[Player](sim.World()) {
-		p.shield = 0
-	}
-}
-
 // A ball flies, hits, harms and is gone; the thrower waits before the next.
 func TestABallHits(t *testing.T) {
 	sim := newArena(t)
@@ -117,7 +110,6 @@ func TestABallHits(t *testing.T) {
 	for hits := 1; hits <= 10; hits++ {
 		sim.World().Place(shooter, -60, 0) // the middle between four squares is free
 		sim.World().Place(target, 0, 0)
-		unshield(sim)
 		health := pb.Health
 		if why := throwAt(sim, a, 0); why != world.Accepted {
 			t.Fatal(why)
@@ -163,7 +155,6 @@ func TestADuelEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, b, _, _ := join2(t, sim)
-		unshield(sim)
 		shooter, _ := world.Avatar[Player](sim.World(), a)
 		target, _ := world.Avatar[Player](sim.World(), b)
 		for hits := range MaxHealth / BallHarm {
