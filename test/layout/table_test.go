@@ -89,6 +89,7 @@ var table = []row{
 	{path: "internal/scribe", mayImport: []string{"internal/plain"}, shell: everyFile},
 	{path: "internal/promise/gate", shell: everyFile},
 	{path: "program/impair", mayImport: []string{"simnet", "internal/metric"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
+	{path: "program/tui", mayImport: []string{"world", "internal/plain"}, modules: []string{"github.com/charmbracelet/x/ansi"}},
 	{path: "internal/turns", shell: everyFile},
 	{path: "internal/stream", mayImport: []string{"internal/admission", "internal/bans", "internal/pace", "internal/queue"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/datagram", mayImport: []string{"internal/bans", "internal/turns"}, shell: everyFile},

@@ -1,4 +1,4 @@
-package screen
+package tui
 
 const (
 	// maxLines bounds the lines that are kept: a server that talks all day fills no memory.

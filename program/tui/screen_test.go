@@ -1,4 +1,4 @@
-package screen
+package tui
 
 import (
 	"flag"
@@ -95,7 +95,7 @@ func (s *stage) wants(name string) {
 		s.Fatal(err)
 	}
 	if got != string(want) {
-		s.Errorf("%s: the screen is\n%s\nwant\n%s\nIf it is meant to be so: go test ./program/screen -update", name, got, want)
+		s.Errorf("%s: the screen is\n%s\nwant\n%s\nIf it is meant to be so: go test ./program/tui -update", name, got, want)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package screen is the picture of a game in a terminal, and what its keys mean. It works for any game: bodies are signs by
+// Package tui is the picture of a game in a terminal, and what its keys mean. It works for any game: bodies are signs by
 // their kind, solid cells are walls, and fields such as name and health are shown where a kind has them.
 //
 // A Screen has no terminal, goroutine or clock: frames and keys go in, text and commands come out. Its owner has the terminal
@@ -6,9 +6,9 @@
 //
 // # Usage
 //
-//	s := screen.New(schema)
+//	s := tui.New(schema)
 //	s.Resize(80, 24)
-//	s.See(screen.Scene{World: w, Own: id})
+//	s.See(tui.Scene{World: w, Own: id})
 //	fmt.Print(s.Draw())
 //	cmd := s.Key("up")
 //
@@ -26,4 +26,4 @@
 //
 // A server is not trusted. Its texts are made plain, the lines and the names are bounded in number and size, and values
 // of entities are shown as they are and never used as sizes.
-package screen
+package tui

@@ -1,0 +1,214 @@
+//go:build unix
+
+package program
+
+import (
+	"context"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/term"
+
+	"parley/arena"
+	"parley/program/tui"
+	"parley/world"
+)
+
+// ptyUser sits at a pseudo terminal.
+type ptyUser struct {
+	*testing.T
+	keyboard, tty *os.File
+	out           *screen
+	before        *term.State
+}
+
+func newPTY(t *testing.T, columns, rows uint16) *ptyUser {
+	t.Helper()
+	t.Setenv("TERM", "xterm-256color")
+	keyboard, tty, err := pty.Open()
+	if err != nil {
+		t.Skipf("no pseudo terminals here: %v", err)
+	}
+	u := &ptyUser{T: t, keyboard: keyboard, tty: tty, out: newScreen()}
+	if err := pty.Setsize(tty, &pty.Winsize{Cols: columns, Rows: rows}); err != nil {
+		t.Fatal(err)
+	}
+	if u.before, err = term.GetState(int(tty.Fd())); err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		b := make([]byte, 4096)
+		for {
+			n, err := keyboard.Read(b)
+			u.out.Write(b[:n])
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		tty.Close()
+		keyboard.Close()
+		<-read
+	})
+	return u
+}
+
+// types types keys, as a terminal writes them.
+func (u *ptyUser) types(keys string) {
+	u.Helper()
+	if _, err := u.keyboard.WriteString(keys); err != nil {
+		u.Fatal(err)
+	}
+}
+
+// until types the keys again and again until cond is true.
+func (u *ptyUser) until(what, keys string, cond func() bool) {
+	u.Helper()
+	for begin := time.Now(); !cond(); {
+		if time.Since(begin) > time.Minute {
+			u.Fatalf("not %s: %q", what, u.out.take())
+		}
+		u.types(keys)
+		select {
+		case <-u.out.news:
+		case <-time.After(100 * time.Millisecond): // two redraws
+		}
+	}
+}
+
+// restored fails unless the terminal is as it was: not raw, on its usual screen, with its cursor.
+func (u *ptyUser) restored() {
+	u.Helper()
+	after, err := term.GetState(int(u.tty.Fd()))
+	if err != nil || !reflect.DeepEqual(after, u.before) {
+		u.Errorf("the terminal is %+v, and was %+v: %v", after, u.before, err)
+	}
+	text := ""
+	u.until("the usual screen with a cursor", "", func() bool {
+		text += u.out.take()
+		last := strings.LastIndex
+		return last(text, "\x1b[?1049l") > last(text, "\x1b[?1049h") && last(text, "\x1b[?25h") >= last(text, "\x1b[?25l")
+	})
+}
+
+// localGame is a joinScreen of an arena in this process: time passes as often as somebody looks.
+func localGame(t *testing.T) (j *joinScreen, own func() world.Body, said *[]string) {
+	t.Helper()
+	sim, err := world.New(arena.Game(), world.Config{Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := sim.Join("ann")
+	sim.Join("bob")
+	sim.Advance()
+	player, _ := sim.World().Player(p)
+	said = new([]string)
+	bodies := make(chan world.Body, 1)
+	bodies <- *sim.World().Body(player.Entity)
+	own = func() world.Body {
+		b := <-bodies
+		bodies <- b
+		return b
+	}
+	j = &joinScreen{screen: tui.New(sim.Schema()), over: func() bool { return false }}
+	j.look = func(time.Time) tui.Scene {
+		sim.Advance()
+		<-bodies
+		bodies <- *sim.World().Body(player.Entity)
+		return tui.Scene{World: sim.World(), Own: player.Entity, Tick: float64(sim.Tick())}
+	}
+	j.do = func(c tui.Command) error {
+		switch c.Kind {
+		case tui.Steer:
+			sim.Steer(p, sim.Tick(), world.Steering{Angle: c.Angle, HasAngle: true, Norm: c.Norm, HasNorm: true}, 0)
+		case tui.Act:
+			sim.Act(p, sim.Tick(), c.Action, c.Params, 0)
+		case tui.Say:
+			*said = append(*said, c.Text)
+		case tui.Line:
+			return errLeave
+		}
+		return nil
+	}
+	return j, own, said
+}
+
+// Keys of a real terminal walk the own player and speak, and each way to leave leaves the terminal as it was.
+func TestTheFullScreenInATerminal(t *testing.T) {
+	for _, tt := range []struct{ name, leave string }{
+		{"q", "q"}, {"control C", "\x03"}, {"a command", "\r/quit\r"}, {"control C while typing", "\rhal\x03"}, {"a signal", ""}, {"the end of the game", "over"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			u := newPTY(t, 80, 24)
+			j, own, said := localGame(t)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			if tt.leave == "over" {
+				j.over = func() bool { return len(*said) > 0 }
+			}
+			done := make(chan error, 1)
+			go func() { done <- j.run(ctx, u.tty, u.tty) }()
+			text := ""
+			u.until("drawn", "", func() bool {
+				text += u.out.take()
+				return strings.Contains(text, "\x1b[?1049h") && strings.Contains(text, "in sight") && strings.Contains(text, "@")
+			})
+			begin := own()
+			u.until("walking to the right", "\x1b[C", func() bool { return own().X > begin.X+10 })
+			u.until("walking up", "w", func() bool { return own().Angle > 1 && own().Norm == arena.PlayerSpeed })
+			u.until("standing", "x", func() bool { return own().Norm == 0 })
+			u.types("\rhello q\r")
+			switch tt.leave {
+			case "":
+				stop()
+			case "over":
+			default:
+				u.types(tt.leave)
+			}
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("it does not end")
+			}
+			if tt.leave != "" && (len(*said) != 1 || (*said)[0] != "hello q") {
+				t.Errorf("it said %q", *said)
+			}
+			u.restored()
+		})
+	}
+}
+
+// With NO_COLOR there is no colour, and a terminal that is resized is drawn anew.
+func TestTheFullScreenWithoutColour(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	u := newPTY(t, 80, 24)
+	j, _, _ := localGame(t)
+	done := make(chan error, 1)
+	go func() { done <- j.run(t.Context(), u.tty, u.tty) }()
+	text := ""
+	u.until("drawn", "", func() bool {
+		text += u.out.take()
+		return strings.Contains(text, "in sight")
+	})
+	u.types("q")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	text += u.out.take()
+	for _, colour := range []string{"\x1b[31", "\x1b[90", "\x1b[0;90", ";33m", ";31m"} {
+		if strings.Contains(text, colour) {
+			t.Errorf("%q is in %q", colour, text)
+		}
+	}
+	u.restored()
+}
