@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -83,6 +84,19 @@ func (u *ptyUser) until(what, keys string, cond func() bool) {
 	}
 }
 
+// ends waits until the full screen is over.
+func (u *ptyUser) ends(done <-chan error) {
+	u.Helper()
+	select {
+	case err := <-done:
+		if err != nil {
+			u.Error(err)
+		}
+	case <-time.After(time.Minute):
+		u.Fatalf("it does not end: %q", u.out.take())
+	}
+}
+
 // restored fails unless the terminal is as it was: not raw, on its usual screen, with its cursor.
 func (u *ptyUser) restored() {
 	u.Helper()
@@ -110,18 +124,19 @@ func localGame(t *testing.T) (j *joinScreen, own func() world.Body, said *[]stri
 	sim.Advance()
 	player, _ := sim.World().Player(p)
 	said = new([]string)
-	bodies := make(chan world.Body, 1)
-	bodies <- *sim.World().Body(player.Entity)
+	var mu sync.Mutex
+	body := *sim.World().Body(player.Entity)
 	own = func() world.Body {
-		b := <-bodies
-		bodies <- b
-		return b
+		mu.Lock()
+		defer mu.Unlock()
+		return body
 	}
 	j = &joinScreen{screen: tui.New(sim.Schema()), over: func() bool { return false }}
 	j.look = func(time.Time) tui.Scene {
 		sim.Advance()
-		<-bodies
-		bodies <- *sim.World().Body(player.Entity)
+		mu.Lock()
+		defer mu.Unlock()
+		body = *sim.World().Body(player.Entity)
 		return tui.Scene{World: sim.World(), Own: player.Entity, Tick: float64(sim.Tick())}
 	}
 	j.do = func(c tui.Command) error {
@@ -172,14 +187,7 @@ func TestTheFullScreenInATerminal(t *testing.T) {
 			default:
 				u.types(tt.leave)
 			}
-			select {
-			case err := <-done:
-				if err != nil {
-					t.Error(err)
-				}
-			case <-time.After(time.Minute):
-				t.Fatal("it does not end")
-			}
+			u.ends(done)
 			if tt.leave != "" && (len(*said) != 1 || (*said)[0] != "hello q") {
 				t.Errorf("it said %q", *said)
 			}
@@ -201,9 +209,7 @@ func TestTheFullScreenWithoutColour(t *testing.T) {
 		return strings.Contains(text, "in sight")
 	})
 	u.types("q")
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	u.ends(done)
 	text += u.out.take()
 	for _, colour := range []string{"\x1b[31", "\x1b[90", "\x1b[0;90", ";33m", ";31m"} {
 		if strings.Contains(text, colour) {
