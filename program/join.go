@@ -51,7 +51,22 @@ func (a *app) newJoin() *cobra.Command {
 		Long: `Join plays the game from the terminal. Over stamp it only watches, as stamp has
 spectators only.
 
-It reads commands, one a line, and prints what happens:
+In a terminal it is a full screen. The keys are these:
+
+  arrows, w a s d  walk; x or space stops
+  ` + a.keyHelp() + `
+  Enter            speak, or after a / do one of the commands below
+  + -              zoom
+  q, Ctrl-C        leave
+
+@ is you. Other bodies are the first letters of their kinds. A player's name and
+health stand above it if the game tells them. The key of an action does it with
+its angle towards the nearest body of your own kind, or straight on if there is
+none. An action without an angle takes the nearest body as its entity. Other
+parameters are 0.
+
+If standard input or output is no terminal, it reads commands, one a line, and
+prints what happens:
 
   w a s d        walk up, left, down, right; x stops
   walk 45 1.5    walk at an angle in degrees and a speed in cells a tick` + a.actionHelp() + `
@@ -156,10 +171,14 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 			addr = at
 		}
 	}
-	return f.playLines(stopped, cmd, in, dialect, addr, profile.game, client.Config{
+	c := client.Config{
 		Name: name, Password: f.password, Room: f.room, Ticket: ticket, NoReturn: f.noResume, Trust: f.trust(cmd.ErrOrStderr()), Plain: f.plain,
 		TickRate: cmp.Or(profile.tickRate, f.tickRate), FirstType: profile.firstType, RealmFields: profile.fields,
-	})
+	}
+	if tty, out, ok := terminal(cmd); ok {
+		return f.playScreen(stopped, cmd, tty, out, dialect, addr, profile.game, c)
+	}
+	return f.playLines(stopped, cmd, in, dialect, addr, profile.game, c)
 }
 
 // dial joins the game. player is nil without an error if the user has interrupted it.

@@ -105,7 +105,16 @@ const floorDots = 8
 func (s *Screen) walls() {
 	g, w, c := &s.grid, s.scene.World, &s.camera
 	pitch := math.Exp2(math.Round(math.Log2(c.cells * floorDots)))
+	dotX := make([]bool, g.columns)
+	for column := range dotX {
+		left, _ := c.place(float64(column), 0, g.columns, g.rows)
+		right, _ := c.place(float64(column+1), 0, g.columns, g.rows)
+		dotX[column] = math.Floor(left/pitch) != math.Floor(right/pitch)
+	}
 	for row := range g.rows {
+		_, top := c.place(0, float64(row), g.columns, g.rows)
+		_, bottom := c.place(0, float64(row+1), g.columns, g.rows)
+		dotY := math.Floor(top/pitch) != math.Floor(bottom/pitch)
 		for column := range g.columns {
 			x, high := c.place(float64(column)+.5, float64(row)+.25, g.columns, g.rows)
 			_, low := c.place(float64(column)+.5, float64(row)+.75, g.columns, g.rows)
@@ -118,16 +127,11 @@ func (s *Screen) walls() {
 				*at = cell{text: "▀", style: grey}
 			case below:
 				*at = cell{text: "▄", style: grey}
-			case crosses(x, c.cells, pitch) && crosses((high+low)/2, 2*c.cells, pitch):
+			case dotX[column] && dotY:
 				*at = cell{text: "·", style: grey}
 			}
 		}
 	}
-}
-
-// crosses reports whether a whole number of pitches is within a width around a place.
-func crosses(at, width, pitch float64) bool {
-	return math.Floor((at-width/2)/pitch) != math.Floor((at+width/2)/pitch)
 }
 
 // bodies draws what is on the map: the own entity over all others, and names where there is room for them.

@@ -18,7 +18,7 @@ type line struct {
 }
 
 // Tell adds a line about the game or the connection. The text may come from anywhere.
-func (s *Screen) Tell(text string) { s.add(line{text: clean(text), style: cyan}) }
+func (s *Screen) Tell(text string) { s.add(line{text: clean(text), style: cyan, about: text}) }
 
 // Hear adds a line of chat.
 func (s *Screen) Hear(name, text string) {

@@ -232,7 +232,7 @@ func (s *Screen) ownParts() (parts []string) {
 		parts = append(parts, k.Fields[f.score].Name+" "+shortNumber(number(v)))
 	}
 	if f.health >= 0 {
-		parts = append(parts, fmt.Sprintf("hit %d, died %d, others died %d", s.hits, s.deaths, s.kills))
+		parts = append(parts, fmt.Sprintf("hit %d, died %d, others %d", s.hits, s.deaths, s.kills))
 	}
 	return parts
 }

@@ -157,7 +157,7 @@ func TestTheArena(t *testing.T) {
 	}
 	s.wants("arena-hits")
 	text := plainScreen(s.Screen)
-	for _, want := range []string{"others died 1", "bob was hit: 20 left", "bob died and began a new life"} {
+	for _, want := range []string{"others 1", "bob was hit: 20 left", "bob died and began a new life"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
