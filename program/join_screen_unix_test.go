@@ -4,8 +4,11 @@ package program
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +17,8 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/term"
 
+	front "parley"
+	"parley/account/storetest"
 	"parley/arena"
 	"parley/program/tui"
 	"parley/world"
@@ -97,19 +102,19 @@ func (u *ptyUser) ends(done <-chan error) {
 	}
 }
 
-// restored fails unless the terminal is as it was: not raw, on its usual screen, with its cursor.
-func (u *ptyUser) restored() {
+// restored fails unless the terminal is as it was: not raw, on its usual screen, with its cursor. It returns what was written last.
+func (u *ptyUser) restored() (text string) {
 	u.Helper()
 	after, err := term.GetState(int(u.tty.Fd()))
 	if err != nil || !reflect.DeepEqual(after, u.before) {
 		u.Errorf("the terminal is %+v, and was %+v: %v", after, u.before, err)
 	}
-	text := ""
 	u.until("the usual screen with a cursor", "", func() bool {
 		text += u.out.take()
 		last := strings.LastIndex
 		return last(text, "\x1b[?1049l") > last(text, "\x1b[?1049h") && last(text, "\x1b[?25h") >= last(text, "\x1b[?25l")
 	})
+	return text
 }
 
 // localGame is a joinScreen of an arena in this process: time passes as often as somebody looks.
@@ -196,7 +201,7 @@ func TestTheFullScreenInATerminal(t *testing.T) {
 	}
 }
 
-// With NO_COLOR there is no colour, and a terminal that is resized is drawn anew.
+// With NO_COLOR there is no colour.
 func TestTheFullScreenWithoutColour(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	u := newPTY(t, 80, 24)
@@ -210,11 +215,133 @@ func TestTheFullScreenWithoutColour(t *testing.T) {
 	})
 	u.types("q")
 	u.ends(done)
-	text += u.out.take()
+	text += u.restored()
 	for _, colour := range []string{"\x1b[31", "\x1b[90", "\x1b[0;90", ";33m", ";31m"} {
 		if strings.Contains(text, colour) {
 			t.Errorf("%q is in %q", colour, text)
 		}
 	}
-	u.restored()
+}
+
+// witness is a server of the arena that says where its players are.
+type witness struct {
+	*front.Server
+	addrs map[string]string
+	mu    sync.Mutex
+	at    map[string]arena.Player
+	balls int
+}
+
+func newWitness(t *testing.T) *witness {
+	t.Helper()
+	game := arena.Game()
+	s := &witness{addrs: map[string]string{}}
+	step := game.Step
+	game.Step = func(w *world.World, in []world.Input) {
+		step(w, in)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.at, s.balls = map[string]arena.Player{}, s.balls+world.Count[arena.Ball](w)
+		for p := range w.Players() {
+			if body := world.Get[arena.Player](w, p.Entity); body != nil {
+				s.at[p.Name] = *body
+			}
+		}
+	}
+	const any = "127.0.0.1:0"
+	var err error
+	s.Server, err = front.Start(game, front.Config{
+		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: true,
+		Accounts: storetest.OpenMemory, Seed: 7, Registrations: -1, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	for _, a := range s.Addrs() {
+		s.addrs[a.Name] = a.Addr.String()
+	}
+	return s
+}
+
+func (s *witness) player(name string) (arena.Player, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, ok := s.at[name]
+	return p, ok
+}
+
+func (s *witness) thrown() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.balls
+}
+
+// joinAt joins in a full screen.
+func joinAt(u *ptyUser, args ...string) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		if status := ours(builtIn()...).run(append([]string{"join"}, args...), streams{In: u.tty, Out: u.tty, Err: u.tty}); status != exitOK {
+			err = fmt.Errorf("status %d", status)
+		}
+		done <- err
+	}()
+	return done
+}
+
+// shows waits until all of the texts have been drawn.
+func (u *ptyUser) shows(texts ...string) {
+	u.Helper()
+	seen := ""
+	u.until(fmt.Sprintf("drawn: %q", texts), "", func() bool {
+		seen += u.out.take()
+		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(seen, text) })
+	})
+}
+
+// In a terminal join is a game, over each dialect: keys walk the player on the server, throw and speak, and the terminal is as it
+// was afterwards.
+func TestJoinInATerminal(t *testing.T) {
+	s := newWitness(t)
+	for _, dialect := range []string{"replica", "relay", "duplex"} {
+		t.Run(dialect, func(t *testing.T) {
+			u := newPTY(t, 80, 24)
+			done := joinAt(u, dialect, s.addrs[dialect], "--name", "ann")
+			u.shows("\x1b[?1049h", "ann", "@", "in sight", "█")
+			u.until("in the game", "", func() bool { _, ok := s.player("ann"); return ok })
+			begin, _ := s.player("ann")
+			u.until("to the right on the server", "\x1b[C", func() bool { p, _ := s.player("ann"); return p.X > begin.X+10 })
+			u.until("standing", "x", func() bool { p, _ := s.player("ann"); return p.Norm == 0 })
+			thrown := s.thrown()
+			u.until("a ball", "t", func() bool { return s.thrown() > thrown })
+			u.types("\rhello\r")
+			u.shows("ann: hello")
+			u.types("q")
+			u.ends(done)
+			u.restored()
+			u.until("gone", "", func() bool { _, ok := s.player("ann"); return !ok })
+		})
+	}
+}
+
+// A player who is kicked reads why on the usual screen.
+func TestTheEndOfTheGameIsReadAfterTheFullScreen(t *testing.T) {
+	s := newWitness(t)
+	u := newPTY(t, 80, 24)
+	done := joinAt(u, "replica", s.addrs["replica"], "--no-resume")
+	u.shows("@")
+	s.Close()
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Error("it ends well")
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it does not end")
+	}
+	text := u.restored()
+	if _, after, _ := strings.Cut(text, "\x1b[?1049l"); !strings.Contains(after, "server closing") {
+		t.Errorf("after the full screen is %q", after)
+	}
 }

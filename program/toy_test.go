@@ -23,7 +23,8 @@ func TestMain(m *testing.M) {
 	flag.Set("test.parallel", "6")       // those that run beside others wait most of the time
 	readyPatience = time.Minute          // a busy machine may be late
 	os.Setenv("XDG_CONFIG_HOME", "none") // which is no folder: no test touches the user's own settings
-	goleak.VerifyTestMain(m)
+	// Bubbletea's reader of keys waits for ever with a key that came as the screen was left.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/charmbracelet/ultraviolet.(*TerminalReader).sendEvents"))
 }
 
 // toyPacket is a packet of the two toy dialects. On the wire:
