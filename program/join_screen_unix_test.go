@@ -20,6 +20,7 @@ import (
 	front "parley"
 	"parley/account/storetest"
 	"parley/arena"
+	"parley/internal/patient"
 	"parley/program/tui"
 	"parley/world"
 )
@@ -61,7 +62,7 @@ func newPTY(t *testing.T, columns, rows uint16) *ptyUser {
 	t.Cleanup(func() {
 		tty.Close()
 		keyboard.Close()
-		<-read
+		patient.Value(read)
 	})
 	return u
 }
