@@ -305,10 +305,18 @@ func (u *ptyUser) shows(texts ...string) {
 // was afterwards.
 func TestJoinInATerminal(t *testing.T) {
 	s := newWitness(t)
-	for _, dialect := range []string{"replica", "relay", "duplex"} {
+	for _, dialect := range []string{"replica", "relay", "duplex", "realm"} {
 		t.Run(dialect, func(t *testing.T) {
 			u := newPTY(t, 80, 24)
-			done := joinAt(u, dialect, s.addrs[dialect], "--name", "ann")
+			args := []string{dialect, s.addrs[dialect], "--name", "ann"}
+			if dialect == "realm" {
+				args = append(args, "--realm-plain")
+			}
+			done := joinAt(u, args...)
+			if dialect == "realm" {
+				u.shows("password of ann")
+				u.types("correct horse\r")
+			}
 			u.shows("\x1b[?1049h", "ann", "@", "in sight", "█")
 			u.until("in the game", "", func() bool { _, ok := s.player("ann"); return ok })
 			begin, _ := s.player("ann")
@@ -326,7 +334,25 @@ func TestJoinInATerminal(t *testing.T) {
 	}
 }
 
-// A player who is kicked reads why on the usual screen.
+// Over stamp everything is on the screen, and keys say that there is nothing to steer.
+func TestWatchingInATerminal(t *testing.T) {
+	s := newWitness(t)
+	player := newPTY(t, 80, 24)
+	playing := joinAt(player, "duplex", s.addrs["duplex"], "--name", "ann")
+	player.shows("@")
+	u := newPTY(t, 80, 24)
+	done := joinAt(u, "stamp", s.addrs["stamp"])
+	u.shows("watching", "P")
+	u.types("d")
+	u.shows("you have nothing to steer here")
+	for _, u := range []*ptyUser{u, player} {
+		u.types("q")
+	}
+	u.ends(done)
+	player.ends(playing)
+}
+
+// A player whose server ends reads why on the usual screen.
 func TestTheEndOfTheGameIsReadAfterTheFullScreen(t *testing.T) {
 	s := newWitness(t)
 	u := newPTY(t, 80, 24)
