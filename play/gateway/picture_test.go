@@ -42,13 +42,11 @@ type viewer struct {
 	warm     bool
 	angle    float32
 	norm     float32
-	stalled  int // frames since a steer that did not show it
-	shownIn  []int
-	asked    bool
+	asked    bool       // the next frame is the first after a steer
+	was      world.Body // the own body at that moment
+	askedFor uint64     // the tick that the steer is for
 	wasTick  float64
-	wasBody  world.Body
 	figures  viewFigures
-	measured func(f *picture.Frame)
 }
 
 type viewerNode interface {
@@ -64,7 +62,10 @@ type viewFigures struct {
 	leads    []float64 // of the own tick to the server's, in ms
 	delays   []float64 // of the others to the server's, in ms
 	back     int       // steps backwards
-	inputs   []int     // frames until an input was seen
+	inputs   int       // steers
+	unseen   int       // those that the next frame did not show
+	stuck    []uint64  // ticks in which the own body did not move as it was to
+	blocked  int       // ticks at which a wall stopped the own body
 	stats    picture.Stats
 	seconds  float64
 }
@@ -252,6 +253,9 @@ func (v *viewer) walk() {
 func (v *viewer) record() {
 	sim := v.hub.Sim()
 	bodies := map[uint16]world.Body{}
+	if own, was := v.truth[sim.Tick()-2][v.own], v.truth[sim.Tick()-3][v.own]; own.Norm > 0 && own.X == was.X && own.Y == was.Y {
+		v.figures.blocked++
+	}
 	for id, p := range world.All[arena.Player](sim.World()) {
 		if wire := sim.Wire(id); wire != 0 {
 			bodies[wire] = p.Body
@@ -266,15 +270,14 @@ func (v *viewer) pump() {
 	v.HandleTimeout(now)
 	v.host.Poke()
 	if v.warm {
-		if f := v.Frame(now); f.OwnTick > 0 && f.OwnTick-math.Floor(f.OwnTick) < .05 {
-			b := f.World().Body(f.Own())
-			if b != nil {
+		if f := v.Frame(now); f.OwnTick > 0 && f.OwnTick-math.Floor(f.OwnTick) < .005 {
+			if b := f.World().Body(f.Own()); b != nil {
 				v.figures.atTicks = append(v.figures.atTicks, drawnBody{v.own, f.OwnTick, b.X, b.Y})
 			}
 		}
 	}
 	next, _ := v.NextTimeout()
-	v.net.After(max(next.Sub(now), time.Millisecond), "own", v.pump)
+	v.net.After(max(next.Sub(now), 10*time.Microsecond), "own", v.pump)
 }
 
 // draw draws a frame, 60 times a second.
@@ -287,14 +290,7 @@ func (v *viewer) draw() {
 	if b == nil {
 		return
 	}
-	if v.asked {
-		v.asked = false
-		seen := 0
-		if math.Abs(math.Remainder(float64(b.Angle-v.angle), 2*math.Pi)) > 1e-3 {
-			seen = 1
-		}
-		v.figures.inputs = append(v.figures.inputs, seen)
-	}
+	v.judge(b)
 	if !v.warm {
 		return
 	}
@@ -318,8 +314,29 @@ func (v *viewer) draw() {
 	}
 }
 
+// judge looks whether the first frame after a steer shows it: the body looks the new way, and moves if it is to. If it does not, a wall
+// has to be there, and the server's body does not go all the way in that tick.
+func (v *viewer) judge(b *world.Body) {
+	if !v.asked || !v.warm {
+		return
+	}
+	v.asked = false
+	v.figures.inputs++
+	turned := math.Abs(math.Remainder(float64(b.Angle-v.angle), 2*math.Pi)) < 1e-3
+	gone := (b.X-v.was.X)*math.Cos(float64(v.angle)) + (b.Y-v.was.Y)*math.Sin(float64(v.angle))
+	switch {
+	case !turned:
+		v.figures.unseen++
+	case v.norm > 0 && gone <= 0:
+		v.figures.stuck = append(v.figures.stuck, v.askedFor)
+	}
+}
+
 // steer has the player turn or stop, once a second or so.
 func (v *viewer) steer() {
+	if f := v.Frame(v.net.Now()); f.Own() != 0 {
+		v.was, v.askedFor = *f.World().Body(f.Own()), uint64(f.OwnTick)+1
+	}
 	v.angle, v.norm = float32(v.rand.Float64()*2*math.Pi), arena.PlayerSpeed
 	if v.rand.IntN(6) == 0 {
 		v.norm = 0
@@ -327,7 +344,7 @@ func (v *viewer) steer() {
 	v.Steer(v.net.Now(), v.angle, v.norm)
 	v.asked = v.warm
 	v.host.Poke()
-	v.net.After(time.Duration(200+v.rand.IntN(1600))*time.Millisecond, "steer", v.steer)
+	v.net.After(200*time.Millisecond+time.Duration(v.rand.Int64N(int64(1600*time.Millisecond))), "steer", v.steer)
 }
 
 // errors returns how far from the truth bodies were drawn.
@@ -384,32 +401,91 @@ func meanOf(list []float64) (sum float64) {
 	return sum / float64(max(1, len(list)))
 }
 
-func TestPictureTry(t *testing.T) {
-	_ = tcp.Cubic
-	_ = message.Big
-	_ = schema.Duplex
-	_ = duplex.Main
-	_ = duplexcore.Config{}
-	_ = promise.Full
-	_ = fmt.Sprint
-	_ = chance.Race
-	for _, d := range []string{"relay", "replica", "duplex"} {
-		for _, loss := range []float64{0, .05} {
-			const trip, jitter = 100 * time.Millisecond, 20 * time.Millisecond
-			v := newViewer(t, d, 1, simnet.Profile{Delay: trip/2 - jitter/2, Jitter: jitter, Loss: loss}, 8, picture.Config{})
-			v.play(t, 10*time.Second, 60*time.Second)
-			f := &v.figures
-			ticks, frames, others := v.errors(f.atTicks), v.errors(f.atFrames), v.errors(f.others)
-			t.Logf("%s loss %v: at ticks %d: mean %.4f p99 %.4f max %.3f; frames %d: mean %.4f p99 %.4f; others %d: mean %.4f p99 %.4f max %.3f; lead %.1f p99 %.1f; delay %.1f p99 %.1f; back %d; inputs seen late %d of %d; %+v",
-				d, loss, len(ticks), meanOf(ticks), quantileOf(ticks, .99), quantileOf(ticks, 1), len(frames), meanOf(frames), quantileOf(frames, .99),
-				len(others), meanOf(others), quantileOf(others, .99), quantileOf(others, 1), meanOf(f.leads), quantileOf(f.leads, .99), meanOf(f.delays), quantileOf(f.delays, .99), f.back, sumOf(f.inputs), len(f.inputs), f.stats)
+// add adds what another player has measured. Errors are by then known.
+func (f *viewFigures) add(v *viewer, sums *viewSums) {
+	g := &v.figures
+	sums.ticks = append(sums.ticks, v.errors(g.atTicks)...)
+	sums.frames = append(sums.frames, v.errors(g.atFrames)...)
+	sums.others = append(sums.others, v.errors(g.others)...)
+	f.leads = append(f.leads, g.leads...)
+	f.delays = append(f.delays, g.delays...)
+	for _, tick := range g.stuck {
+		if was, is := v.truth[tick-1][v.own], v.truth[tick][v.own]; is.Norm > 0 && math.Hypot(was.X-is.X, was.Y-is.Y) > .99*float64(is.Norm) {
+			g.unseen++
 		}
+	}
+	f.back, f.inputs, f.unseen, f.blocked = f.back+g.back, f.inputs+g.inputs, f.unseen+g.unseen, f.blocked+g.blocked
+	f.seconds += g.seconds
+	s, o := &f.stats, &g.stats
+	s.Frames, s.Unbracketed, s.Large, s.Wrong, s.Snapped, s.Fates = s.Frames+o.Frames, s.Unbracketed+o.Unbracketed, s.Large+o.Large, s.Wrong+o.Wrong, s.Snapped+o.Snapped, s.Fates+o.Fates
+}
+
+// viewSums are errors in cells.
+type viewSums struct{ ticks, frames, others []float64 }
+
+// What a player sees is what the server has: the own body at the same tick, at once, and others a little later (T81). The own body walks and turns
+// among the arena's walls, with other walkers in sight. The lines of the log are those of docs/client.md.
+func TestThePicture(t *testing.T) {
+	if chance.Race {
+		t.Skip("virtual time is one goroutine")
+	}
+	const jitter = 20 * time.Millisecond
+	dialects, trips, losses := []string{"replica"}, []time.Duration{100 * time.Millisecond}, []float64{.05}
+	if promise.Full() || promise.Tier(0, 0, 1) > 0 {
+		dialects, trips, losses = []string{"replica", "relay", "duplex"}, []time.Duration{50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond}, []float64{0, .02, .05}
+	}
+	for _, d := range dialects {
+		t.Run(d, func(t *testing.T) {
+			seeds := chance.Seeds(promise.Keeps(t, "T81", d, promise.Tier(1, 20, 200)))
+			for _, trip := range trips {
+				for _, loss := range losses {
+					path := simnet.Profile{Delay: trip/2 - jitter/2, Jitter: jitter, Loss: loss}
+					viewRow(t, d, path, trip, seeds, picture.Config{})
+					if trip == 100*time.Millisecond && loss == .05 {
+						viewRow(t, d, path, trip, seeds[:1], picture.Config{NoPrediction: true})
+					}
+				}
+			}
+		})
 	}
 }
 
-func sumOf(list []int) (n int) {
-	for _, v := range list {
-		n += v
+// viewRow plays over a path with all seeds, and holds what was measured against the bars.
+func viewRow(t *testing.T, dialect string, path simnet.Profile, trip time.Duration, seeds []uint64, c picture.Config) {
+	t.Helper()
+	var f viewFigures
+	var off viewSums
+	for _, seed := range seeds {
+		v := newViewer(t, dialect, seed, path, 6, c)
+		v.play(t, 8*time.Second, 30*time.Second)
+		f.add(v, &off)
 	}
-	return n
+	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	large := float64(f.stats.Large) / f.seconds * 60
+	oneWay, tick := ms(trip)/2, ms(viewTick)
+	mostLead, mostDelay := oneWay+.99*ms(path.Jitter)+tick, 2*tick+.95*ms(path.Jitter)
+	for i := range f.delays {
+		f.delays[i] -= oneWay // after what comes could have been drawn
+	}
+	t.Logf("| %s | %d ms | %g%% | %v | at ticks %.4f, p99 %.4f | between %.3f, p99 %.3f | %.2f a minute | lead %.0f ms, p95 %.0f, p99 %.0f (%.0f) | others %.3f, p99 %.3f | delay %.0f ms, p95 %.0f, p99 %.0f (%.0f) | %.3f%% | %d of %d steers | %d steps back |",
+		dialect, trip.Milliseconds(), 100*path.Loss, !c.NoPrediction, meanOf(off.ticks), quantileOf(off.ticks, .99), meanOf(off.frames), quantileOf(off.frames, .99), large, meanOf(f.leads), quantileOf(f.leads, .95), quantileOf(f.leads, .99), mostLead,
+		meanOf(off.others), quantileOf(off.others, .99), meanOf(f.delays), quantileOf(f.delays, .95), quantileOf(f.delays, .99), mostDelay, 100*float64(f.stats.Unbracketed)/float64(f.stats.Frames), f.unseen, f.inputs, f.back)
+	row := fmt.Sprintf("%s, %v, loss %g%%, seeds=%v", dialect, trip, 100*path.Loss, seeds)
+	check := func(ok bool, what string, is, most float64) {
+		if !ok {
+			t.Errorf("%s: %s: %.4f, and %.4f is the most", row, what, is, most)
+		}
+	}
+	check(f.back == 0, "steps backwards", float64(f.back), 0)
+	check(float64(f.stats.Unbracketed) <= .001*float64(f.stats.Frames), "frames before what they show", float64(f.stats.Unbracketed), .001*float64(f.stats.Frames))
+	check(quantileOf(f.delays, .95) <= mostDelay, "delay of others, ms, p95", quantileOf(f.delays, .95), mostDelay)
+	check(f.inputs >= 10*len(seeds), "steers that are missing", float64(10*len(seeds)-f.inputs), 0)
+	if c.NoPrediction {
+		return
+	}
+	check(f.blocked >= len(seeds), "ticks without a wall", float64(len(seeds)-f.blocked), 0)
+	check(f.unseen == 0, "steers that the next frame does not show", float64(f.unseen), 0)
+	check(len(off.ticks) > 400*len(seeds) && quantileOf(off.ticks, .99) <= .05, "error of the own body at ticks, p99", quantileOf(off.ticks, .99), .05)
+	check(large <= 1, "corrections over half a cell, a minute", large, 1)
+	check(quantileOf(f.leads, .95) <= mostLead, "lead, ms, p95", quantileOf(f.leads, .95), mostLead)
 }

@@ -58,6 +58,16 @@ func (m *prediction) bornAs(wire uint16) (*born, bool) {
 	return nil, false
 }
 
+// bore reports whether an input has created something.
+func (m *prediction) bore(number uint64) bool {
+	for i := range m.born {
+		if m.born[i].number == number {
+			return true
+		}
+	}
+	return false
+}
+
 // unborn lets go of what the server says is gone.
 func (c *Core) unborn(wire uint16) {
 	for i := range c.mine.born {

@@ -23,7 +23,7 @@ type Config struct {
 	NoPrediction bool
 
 	// Snap is the error of the own body, in cells, above which it jumps to where it is. A smaller one is blended away. Default 2, and at
-	// least what the body walks in a tick and a half.
+	// least what a body of its kind walks in 2.5 ticks.
 	Snap float64
 }
 

@@ -52,14 +52,20 @@ func (q *inputs) restart() {
 	q.waits, q.calls, q.probeAt = q.steered, 0, 0
 }
 
-// done lets go of what the truth of a tick contains, or will never contain.
-func (q *inputs) done(number, tick uint64) {
+// done lets go of what the truth of a tick contains, or will never contain. What is late is done as soon as it is there, so that it is run again in
+// the next tick; but what it has created here stays.
+func (c *Core) done(number, tick uint64) {
+	q := &c.inputs
 	keep := q.list[:0]
 	for i := range q.list {
-		if in := &q.list[i]; in.number > number {
-			in.tick = max(in.tick, tick+1) // it is late, and done as soon as it is there
-			keep = append(keep, *in)
+		in := &q.list[i]
+		if in.number <= number {
+			continue
 		}
+		if in.action == nil || !c.mine.bore(in.number) {
+			in.tick = max(in.tick, tick+1)
+		}
+		keep = append(keep, *in)
 	}
 	q.list = keep
 }

@@ -63,6 +63,9 @@ const (
 	// graceTicks is how many ticks after the fate of an action the server's entity may come into sight.
 	graceTicks = 5
 
+	// snapTicks is how many ticks' way at the greatest speed of its kind a body may be off and be blended to where it is.
+	snapTicks = 2.5
+
 	// valuesWait is how long the values of a tick may come after the message that names the tick, which is in the same datagram.
 	valuesWait = 5 * time.Millisecond
 )

@@ -221,7 +221,7 @@ func (c *Core) place(g *ghost, part float64, now time.Time) place {
 // judge takes the truth of a tick: the client goes back to it, and does again what it has done since.
 func (c *Core) judge(now time.Time, tick, number uint64) {
 	c.stats.Fates++
-	c.inputs.done(number, tick)
+	c.done(number, tick)
 	m := &c.mine
 	t := c.tracks[c.own]
 	if !c.predicts() || t == nil || t.newest(tick) == nil || t.newest(tick).gone || !c.ahead {
@@ -278,9 +278,19 @@ func (c *Core) blend(g *ghost, part float64, now time.Time) {
 	if dx == 0 && dy == 0 && turn == 0 {
 		return
 	}
+	g.blend.Snap = c.snap(g.id)
 	if !g.blend.Add(now, dx, dy, turn) {
 		c.stats.Snapped++
 	}
+}
+
+// snap is the error that is not blended.
+func (c *Core) snap(id world.ID) float64 {
+	least := 2.
+	if k := c.guess.World().KindOf(id); k != nil {
+		least = max(least, snapTicks*k.MaxSpeed)
+	}
+	return max(c.cfg.Snap, least)
 }
 
 // tell puts what is known of a tick into the guess.
