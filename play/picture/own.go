@@ -302,7 +302,7 @@ func (c *Core) tell(tick uint64) {
 			continue
 		}
 		values := s.values
-		if s.doubt != 0 {
+		if s.doubt != 0 && c.guess.World().Exists(c.guess.ID(t.wire)) { // of one that is new all is better than nothing
 			c.scratch = append(c.scratch[:0], values...)
 			for i := range c.scratch {
 				if s.doubt>>i&1 != 0 {
