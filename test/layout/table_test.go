@@ -62,7 +62,7 @@ var table = []row{
 	{path: "cluster", modules: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server/v2"}, shell: everyFile},
 	{path: "capture", mayImport: []string{"protocol/*", "protocol/*/core"}, modules: []string{"github.com/gopacket/gopacket"}, shell: everyFile},
 	{path: "examples/...", mayImport: []string{".", "client", "program", "world", "arena", "protocol/*", "protocol/*/core", "simnet", "account", "account/sqlite",
-		"account/postgres", "account/storetest", "cluster", "capture"}, modules: []string{"modernc.org/sqlite"}, shell: everyFile},
+		"account/postgres", "account/storetest", "cluster", "capture"}, modules: []string{"modernc.org/sqlite", "golang.org/x/term"}, shell: everyFile},
 
 	// The engine: pure, but for the sockets and the loops around them.
 	{path: "internal/wire"},
