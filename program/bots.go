@@ -141,7 +141,7 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 	defer cancel()
 	go bars.clock(ctx)
 	config := bots.Config{
-		Schema: schema, Room: f.room, Plain: f.plain, RealmConfig: profile.fields, FirstType: profile.firstType, TickRate: profile.tickRate, Pace: profile.walksByTicks,
+		Schema: schema, Game: f.app.game.Name, Room: f.room, Plain: f.plain, RealmConfig: profile.fields, FirstType: profile.firstType, TickRate: profile.tickRate, Pace: profile.walksByTicks,
 		Resume: line.Resume{On: !f.noResume, Anew: true},
 	}
 	crowd := bots.Crowd{

@@ -11,8 +11,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
+	front "parley"
 	"parley/internal/patient"
+	"parley/play/line"
 )
 
 // pond is the built program of another game.
@@ -95,21 +98,24 @@ func (p *pond) serve(t *testing.T, more ...string) (stop func() string) {
 // join has a player of the game at a terminal.
 func (p *pond) join(t *testing.T, first string, args ...string) *terminalUser {
 	t.Helper()
-	return joinBy(t, 20, first, func(s streams) int {
-		cmd := p.command("", append([]string{"join"}, args...)...)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, s.Out, s.Err
-		in, err := cmd.StdinPipe() // unlike Stdin, it does not keep Run from ending
-		if err != nil {
-			t.Error(err)
-			return -1
-		}
-		go io.Copy(in, s.In)
-		if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
-			t.Error(err)
-			return -1
-		}
-		return cmd.ProcessState.ExitCode()
-	})
+	return joinBy(t, 20, first, func(s streams) int { return p.process(t, s, append([]string{"join"}, args...)) })
+}
+
+// process runs a command to its end, whatever becomes of its standard input.
+func (p *pond) process(t *testing.T, s streams, args []string) int {
+	cmd := p.command("", args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, s.Out, s.Err
+	in, err := cmd.StdinPipe() // unlike Stdin, it does not keep Run from ending
+	if err != nil {
+		t.Error(err)
+		return -1
+	}
+	go io.Copy(in, s.In)
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Error(err)
+		return -1
+	}
+	return cmd.ProcessState.ExitCode()
 }
 
 // "a game's main is one line and gets everything that our program has."
@@ -175,4 +181,53 @@ func TestTheProgramOfAnotherGame(t *testing.T) {
 	if got := parley("", "replay "+filepath.Join(p.dir, "pond.rec")); got.status != exitFailed || !strings.Contains(got.err, "pond") {
 		t.Errorf("the arena replays it: %+v", got)
 	}
+}
+
+// strays joins at the server of another game, with somebody at the terminal who waits, and returns what it says and its status.
+func strays(t *testing.T, dialect string, run func(args []string, s streams) int, addr string) (said string, status int) {
+	t.Helper()
+	defer patient.End().Stop()
+	in, keyboard := io.Pipe()
+	defer keyboard.Close()
+	args := []string{"join", dialect, addr}
+	if dialect == "realm" {
+		args = append(args, "--name", "ann", "--password-stdin", "--known-servers", filepath.Join(t.TempDir(), "known"))
+		go io.WriteString(keyboard, "correct horse\n")
+	}
+	out := newScreen()
+	begin := time.Now()
+	status = run(args, streams{In: in, Out: out, Err: out})
+	t.Logf("after %v", time.Since(begin))
+	return out.take(), status
+}
+
+// "A client of another game than the server's reads so, by name and schema fingerprint, in all dialects".
+func TestAPlayerOfAnotherGameReadsSo(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted here")
+	}
+	t.Parallel() // it waits for most of its time
+	p := buildPond(t)
+	p.serve(t)
+	arenaProgram := ours(builtIn()...)
+	_, ours, ready := serveArena(t, func(c *front.Config) { c.RealmPlain = false })
+	frog := p.join(t, "", "replica", p.addrs["replica"]) // so that spectators have something to see
+	player := join(t, "", "replica", ours["replica"])
+	for _, dialect := range line.Dialects {
+		said, status := strays(t, dialect, arenaProgram.run, p.addrs[dialect])
+		if status != exitFailed || !strings.Contains(said, "parley: cannot ") || !strings.Contains(said, `the server runs another game`) || !strings.Contains(said, `of the game "arena" here has `) {
+			t.Errorf("a player of the arena at the pond over %s: status %d, %q", dialect, status, said)
+		}
+		said, status = strays(t, dialect, func(args []string, s streams) int { return p.process(t, s, args) }, ours[dialect])
+		if status != exitFailed || !strings.Contains(said, "pond: cannot ") || !strings.Contains(said, `the server runs another game`) || !strings.Contains(said, `of the game "pond" here has `) {
+			t.Errorf("a frog in the arena over %s: status %d, %q", dialect, status, said)
+		}
+	}
+	for _, dialect := range line.Dialects {
+		if got := p.runs(t, "", "bots --for 20s --mix "+dialect+"=1 --ready-file "+ready); got.status != exitFailed || !strings.Contains(got.err, `of the game "pond" here has `) {
+			t.Errorf("bots of the pond in the arena over %s: %+v", dialect, got)
+		}
+	}
+	frog.quits()
+	player.quits()
 }

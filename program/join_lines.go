@@ -35,7 +35,7 @@ func (f *joinFlags) playLines(ctx context.Context, cmd *cobra.Command, in *lineR
 	}
 	err = player.Close()
 	switch {
-	case s.over && errors.Is(s.why, client.ErrOtherGame):
+	case errors.Is(s.why, client.ErrOtherGame):
 		return failure{fmt.Errorf("cannot play over %s at %s: %s", dialect, addr, strings.TrimPrefix(s.why.Error(), "client: "))}
 	case s.over:
 		return errReported // the player has read why
@@ -58,17 +58,14 @@ type joinSeat struct {
 	frame  *client.Frame
 	lost   time.Time // since when the player is away
 	over   bool      // somebody else has ended it
-	why    error
+	why    error     // and why
 }
 
 // look takes the newest frame, and prints what has happened.
 func (s *joinSeat) look(now time.Time) {
-	s.frame = s.player.At(now)
+	s.frame, s.why = s.player.At(now), s.player.Err()
 	for ev := range s.frame.Events() {
 		s.notice(now, ev)
-	}
-	if s.over {
-		s.why = s.player.Err()
 	}
 }
 
@@ -111,7 +108,9 @@ func (s *joinSeat) notice(now time.Time, ev client.Event) {
 		if s.over = true; !s.lost.IsZero() {
 			text = "could not come back: " + text
 		}
-		s.print("%s", text)
+		if s.why == nil || !errors.Is(s.why, client.ErrOtherGame) { // which is the error of the command
+			s.print("%s", text)
+		}
 	}
 }
 

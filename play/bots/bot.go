@@ -30,6 +30,8 @@ type Bot struct {
 	words  int
 	news   chan struct{} // something that it waits for has come
 	away   bool          // its connection is lost
+	left   bool          // it has left: what it is told now is of no account
+	over   chan struct{} // closed when it is out of the game, though it did not leave
 }
 
 // Tally is the record of a bot.
@@ -54,7 +56,7 @@ type Tally struct {
 // Run joins and plays until ctx ends.
 func (b *Bot) Run(ctx context.Context, addr string, c Config, seed uint64) {
 	b.rng = rand.New(rand.NewPCG(seed, 0xb07))
-	b.mark, b.news = fmt.Sprintf("[%x]", seed), make(chan struct{}, 1)
+	b.mark, b.news, b.over = fmt.Sprintf("[%x]", seed), make(chan struct{}, 1), make(chan struct{})
 	c.Notice = b.notice
 	joining, cancel := context.WithTimeout(ctx, 20*time.Second)
 	p, err := Join(joining, b.Dialect, addr, c)
@@ -71,7 +73,7 @@ func (b *Bot) Run(ctx context.Context, addr string, c Config, seed uint64) {
 	late, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	b.mu.Lock()
-	b.player = nil // what it is told now is of no account
+	b.left = true
 	b.mu.Unlock()
 	p.Close(late)
 	if b.away {
@@ -115,7 +117,7 @@ func (b *Bot) settled() bool {
 	return b.since.IsZero() && b.Tally.Heard >= b.Tally.Said || b.Tally.Error != ""
 }
 
-// play does something each half second, until ctx ends.
+// play does something each half second, until ctx ends or the bot is out of the game.
 func (b *Bot) play(ctx context.Context, schema *world.Schema) {
 	// Not all at once: bots that start together would else act together.
 	timer := time.NewTimer(time.Duration(b.rng.Int64N(int64(time.Second))))
@@ -124,6 +126,8 @@ func (b *Bot) play(ctx context.Context, schema *world.Schema) {
 	for turn := 0; ; turn++ {
 		select {
 		case <-ctx.Done():
+			return
+		case <-b.over:
 			return
 		case <-timer.C:
 		}
@@ -223,7 +227,7 @@ func (b *Bot) fail(why string) {
 func (b *Bot) notice(n Notice) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.player == nil {
+	if b.left {
 		return
 	}
 	switch n.Kind {
@@ -239,6 +243,7 @@ func (b *Bot) notice(n Notice) {
 			b.Tally.Error = plain.Text(n.Text)
 		}
 		b.Tally.Refused, b.away = n.Refused, false
+		close(b.over)
 		b.stir()
 	case Away:
 		b.Tally.Away++
@@ -251,7 +256,7 @@ func (b *Bot) notice(n Notice) {
 			b.Tally.Anew++
 		}
 	case Updated:
-		if b.since.IsZero() {
+		if b.since.IsZero() { // also before Join has returned
 			return
 		}
 		if own, ok := b.player.Own(); ok && b.sees(own) {

@@ -30,7 +30,7 @@ func TestABotWaitsForWhatIsUnderWay(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := &Bot{Tally: tt.tally, player: new(Player), mark: "[1]", news: make(chan struct{}, 1)}
+				b := &Bot{Tally: tt.tally, player: new(Player), mark: "[1]", news: make(chan struct{}, 1), over: make(chan struct{})}
 				begin := time.Now()
 				if tt.asked {
 					b.since = begin

@@ -19,8 +19,9 @@ var Dialects = line.Dialects
 
 // Config sets up a Player.
 type Config struct {
-	// Schema is the game's schema.
+	// Schema is the game's schema, and Game its name, for errors.
 	Schema *world.Schema
+	Game   string
 
 	// TickRate is the server's tick rate. Default 20.
 	TickRate int
@@ -146,7 +147,7 @@ func Join(ctx context.Context, dialect, addr string, c Config) (*Player, error) 
 		c.Name = ""
 	}
 	l, err := line.Dial(ctx, line.Config{
-		Ways: append([]line.Way{{Dialect: dialect, Addr: addr}}, c.Ways...), Schema: c.Schema, TickRate: c.TickRate, Room: c.Room, Name: c.Name, Password: c.Password,
+		Ways: append([]line.Way{{Dialect: dialect, Addr: addr}}, c.Ways...), Game: c.Game, Schema: c.Schema, TickRate: c.TickRate, Room: c.Room, Name: c.Name, Password: c.Password,
 		New: c.New, Ticket: c.Ticket, Session: c.Session, Resume: c.Resume, Plain: c.Plain, Trust: c.Trust, FirstType: c.FirstType, RealmConfig: c.RealmConfig,
 		Read: p.listen, Notice: p.connection,
 	})

@@ -3,6 +3,7 @@ package line
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"parley/play/message"
 	"parley/protocol/realm"
@@ -70,4 +71,21 @@ func fitsKind(k *world.Kind, b []byte, o world.Order) bool {
 		b = b[n:]
 	}
 	return len(b) == 0
+}
+
+// fitsBlock looks at a new entity of realm, which tells neither its world nor the types of what it says. What has the same shape in
+// both games passes.
+func (c *Conn) fitsBlock(e *core.Entity) bool {
+	cfg := &c.line.cfg
+	k := cfg.Schema.Kind(int(e.Type) + cfg.FirstType)
+	fits := k != nil && e.Has&core.HasType != 0 && k.HasBody == (e.Has&core.HasPosition != 0)
+	if fits && e.Has&core.HasObject != 0 {
+		for id := range e.Attributes.All() {
+			fits = fits && slices.ContainsFunc(k.Fields, func(f world.Field) bool { return !f.InBody && f.Attr == id })
+		}
+	}
+	if !fits {
+		c.differs(fmt.Sprintf("an entity of type %d has other fields", e.Type))
+	}
+	return fits
 }

@@ -35,6 +35,9 @@ func (c *Conn) joinRealm(ctx context.Context, _ []byte) error {
 				if m := ev.Message; m.Kind == core.KindChatReceive && m.ID == 0 {
 					c.hear([]byte(message.ServerName), m.Text, true)
 				}
+				if c.other != nil || ev.Message.Kind == core.KindEntityCreate && !c.fitsBlock(&ev.Message.Entity) {
+					continue
+				}
 			}
 			c.reader.Realm(ev)
 		}
