@@ -19,7 +19,8 @@
 //	serve.go       the game for players of all dialects: serve_config.go (flags to a server), serve_file.go (environment
 //	               and file to flags), serve_ready.go (the ready file), profile.go (profiles of realm,
 //	               which the arena has)
-//	join.go        a player at the terminal; join_map.go: its map, join_act.go: its actions
+//	join.go        a player at the terminal; by lines, with join_map.go: its map, join_act.go: its actions
+//	join_play.go   the same in a full screen: join_screen.go has the terminal, and package tui what is on it
 //	bots.go        many players, and their measurements
 //	rooms.go       the rooms of a running server, and players.go, kick.go, ban.go, say.go and match.go: what an operator does,
 //	               over the operator's API (remote.go)

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -56,7 +57,9 @@ type screenGame struct {
 func (g *screenGame) look(now time.Time) tui.Scene {
 	frame := g.player.At(now)
 	for ev := range frame.Events() {
-		g.tell(ev)
+		if ev.Kind != client.Joined || !ev.Own && ev.Name != frame.Name(frame.Own()) {
+			g.tell(ev)
+		}
 	}
 	line := g.dialect
 	switch s := g.player.Stats(); {
@@ -92,9 +95,8 @@ func (g *screenGame) tell(ev client.Event) {
 	case client.Unpredicted:
 		g.screen.Tell("what you do is shown later from now on: the game does not run here: " + ev.Text)
 	case client.Ended:
-		g.ended = ev.Text
-		if g.ended == "" {
-			g.ended = "the game is over"
+		if g.ended = cmp.Or(strings.TrimPrefix(ev.Text, "client: "), "the game is over"); g.away {
+			g.ended = "could not come back: " + g.ended
 		}
 	}
 }
