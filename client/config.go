@@ -21,7 +21,7 @@ type Config struct {
 	// addresses are seen by others: realm://ann:secret@host.
 	Password string
 
-	// Room is the room to enter. Default: the room main.
+	// Room is the room to enter. Default: the room main. stamp has no choice of rooms: the server says which one it shows.
 	Room string
 
 	// Ticket is for a server that wants one, over replica, relay and duplex. It is used up. It says which room and which name, so
@@ -79,6 +79,9 @@ func (c *Config) line(urls string, g world.Game, s *world.Schema) (line.Config, 
 		port := u.Port()
 		if port == "" {
 			port = standardPorts[u.Scheme]
+		}
+		if u.Scheme == "stamp" && c.Room != "" {
+			return l, fmt.Errorf("client: stamp has no rooms to choose from: the server says which one it shows; leave Room %q out", c.Room)
 		}
 		l.Ways = append(l.Ways, line.Way{Dialect: u.Scheme, Addr: net.JoinHostPort(u.Hostname(), port)})
 		if name := u.User.Username(); l.Name == "" {

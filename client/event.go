@@ -5,7 +5,17 @@ import (
 	"parley/world"
 )
 
-// Event is something that happened, and that no entity shows. Own says that it is about this player.
+// Event is something that happened, and that no entity shows:
+//
+//	Kind   EventKind
+//	Name   string         // of the player
+//	Text   string         // what was said, or why
+//	Entity world.ID       // the player's own entity, in the frame's world; 0 if there is none, or if it is not in sight
+//	Own    bool           // it is about this player. Of Said only the Name tells
+//	Tick   uint64         // of Acted, if the dialect tells; else 0
+//	Action *world.Action  // of Acted: As returns it as the game's struct
+//	Params []world.Value  // of Acted: one for each of Action.Fields
+//	Reason world.Reason
 type Event = picture.Event
 
 // EventKind is the kind of an Event.

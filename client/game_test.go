@@ -71,17 +71,28 @@ func TestAnotherGame(t *testing.T) {
 	}
 }
 
-// A room that nobody opened, and a password that is not the account's, are refusals with the server's words.
+// A room that nobody opened, and a password that cannot be an account's, are refusals that say so.
 func TestRefusals(t *testing.T) {
 	s := field.Serve(t, arena.Game(), field.Config())
 	for _, dialect := range []string{"replica", "relay", "duplex", "realm"} {
 		t.Run(dialect, func(t *testing.T) {
 			_, err := client.Dial(t.Context(), url(s, dialect), arena.Game(), client.Config{Name: "ann", Password: "correct horse", Room: "nowhere", Plain: true})
-			if !errors.Is(err, client.ErrRefused) {
+			if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "no such room") && !strings.Contains(err.Error(), `no room "nowhere"`) {
 				t.Errorf("%v", err)
 			}
 			t.Log(err)
 		})
+	}
+	_, err := client.Dial(t.Context(), url(s, "realm"), arena.Game(), client.Config{Name: "bob", Plain: true})
+	if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "a password has 8") || strings.Count(err.Error(), "client:") != 1 {
+		t.Errorf("no password: %v", err)
+	}
+	_, err = client.Dial(t.Context(), "realm://"+s.At["duplex"], arena.Game(), client.Config{Name: "bob", Password: "correct horse"})
+	if err == nil || !strings.Contains(err.Error(), "does not speak realm") {
+		t.Errorf("a port of duplex: %v", err)
+	}
+	if _, err = client.Dial(t.Context(), url(s, "stamp"), arena.Game(), client.Config{Room: "nowhere"}); err == nil || !strings.Contains(err.Error(), "stamp has no rooms") {
+		t.Errorf("a room of stamp: %v", err)
 	}
 }
 

@@ -2,17 +2,19 @@ package line
 
 import (
 	"context"
+	"errors"
 
 	"parley/play/message"
 	"parley/play/schema"
 	"parley/protocol/duplex"
+	"parley/protocol/duplex/core"
 )
 
 func (c *Conn) joinDuplex(ctx context.Context, pass []byte) error {
 	// A guest shows an empty pass: only clients that showed one are told a session.
 	x, err := duplex.Dial(ctx, c.at.Addr, duplex.Config{Schema: schema.Duplex(c.line.cfg.Schema), Pass: message.AppendSized(nil, pass)})
 	if err != nil {
-		return err
+		return c.inWords(err)
 	}
 	c.Duplex = x
 	c.hang = func(ctx context.Context) error {
@@ -86,4 +88,25 @@ func (f *confirmer) session() {
 func (f *confirmer) stop() {
 	close(f.told)
 	<-f.done
+}
+
+// inWords returns the error of a dial with words for the status of a refused pass: other dialects have the server's own.
+func (c *Conn) inWords(err error) error {
+	var end duplex.Close
+	if !errors.As(err, &end) || end.Reason != core.ReasonRefused {
+		return err
+	}
+	switch {
+	case end.Status == statusDenied && len(c.line.cfg.Ticket) > 0:
+		end.Text = "the ticket is not valid, or was used"
+	case end.Status == statusDenied:
+		end.Text = "the room needs a ticket"
+	case end.Status == statusFull:
+		end.Text = "the game is full"
+	case end.Status == statusAbsent && c.Resumes:
+		end.Text = "no such session"
+	case end.Status == statusAbsent:
+		end.Text = "no such room"
+	}
+	return end
 }

@@ -110,8 +110,12 @@ func relayFate(c *Conn, end *relay.Close) fate {
 	return lost
 }
 
-// The statuses of a pass that is refused, as far as they matter here.
-const statusFull = 6
+// The statuses of a pass that is refused, as far as they matter here: docs/gateway.md.
+const (
+	statusDenied = 3
+	statusFull   = 6
+	statusAbsent = 8
+)
 
 func duplexFate(c *Conn, end *duplex.Close) fate {
 	switch end.Reason {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 
 	"parley/play/message"
 	"parley/play/schema"
@@ -21,6 +22,9 @@ func (c *Conn) joinRealm(ctx context.Context, _ []byte) error {
 	x, err := realm.Dial(ctx, c.at.Addr, realm.Config{
 		Config: core.Config{Schema: game, TickRate: cfg.TickRate}, Plain: cfg.Plain, TLS: &tls.Config{InsecureSkipVerify: true, VerifyConnection: c.trust},
 	})
+	if errors.Is(err, io.EOF) || errors.As(err, new(tls.RecordHeaderError)) {
+		return fmt.Errorf("what answers there does not speak realm, or is too busy for it: check the port: %w", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -72,7 +76,7 @@ type distrust struct{ error }
 func (d *distrust) Unwrap() error { return d.error }
 
 // errTooMany: the server registers nobody now.
-var errTooMany = errors.New("client: realm registers no more accounts for this address in this minute: try again in a minute, or start the server with --registrations -1")
+var errTooMany = &notLetIn{core.LoginTooManyTries, "realm registers no more accounts for this address in this minute: try again in a minute, or start the server with --registrations -1"}
 
 // login logs in, and registers if there is no such account.
 func (c *Conn) login(ctx context.Context, x *realm.Client) error {
@@ -101,13 +105,16 @@ func (c *Conn) login(ctx context.Context, x *realm.Client) error {
 	if code != realm.LoginOK && refused != nil {
 		return refused
 	}
+	if code == core.LoginUnknownPseudo && c.line.cfg.Room != "" { // the account is there by now
+		return &notLetIn{code, fmt.Sprintf("there is no room %q for %q: leave it out, or write one that is open", c.line.cfg.Room, c.line.cfg.Name)}
+	}
 	if code != realm.LoginOK {
 		return &notLetIn{code, fmt.Sprintf("realm does not let %q in: %v%s", c.line.cfg.Name, code, remedyOf(code))}
 	}
 	return nil
 }
 
-// notLetIn is a log-in that was refused.
+// notLetIn is a log-in that was refused, or a registration before it.
 type notLetIn struct {
 	code core.LoginCode
 	text string
@@ -123,7 +130,7 @@ func (c *Conn) register(ctx context.Context, x *realm.Client) error {
 	case code == core.RegisterTooManyTries:
 		return errTooMany
 	case code != realm.RegisterOK && code != core.RegisterUsedPseudo:
-		return fmt.Errorf("client: realm does not register %q: %v%s", c.line.cfg.Name, code, ruleOf(code))
+		return &notLetIn{core.LoginUnknownPseudo, fmt.Sprintf("realm does not register %q: %v%s", c.line.cfg.Name, code, ruleOf(code))}
 	}
 	return nil
 }
