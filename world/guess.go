@@ -286,6 +286,17 @@ func (g *Guess) merge(was, born ID) {
 	w.fresh = false
 }
 
+// Forget ends what Adopt said of a number: the server has given it to another entity, which has the ID of its number.
+func (g *Guess) Forget(wire uint16) {
+	if id, ok := g.named[wire]; ok {
+		g.world.Despawn(id)
+		delete(g.named, wire)
+		g.number.remove(id)
+		g.world.fresh = false
+		g.seat()
+	}
+}
+
 // CopyFrom makes an entity what it is in another Guess of the same game, and removes it if it is not there. It reports whether it is there
 // now.
 func (g *Guess) CopyFrom(from *Guess, id ID) bool {

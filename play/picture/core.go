@@ -65,7 +65,7 @@ type Core struct {
 	lead     Lead
 	newest   uint64    // tick that was heard of
 	swept    uint32    // the connection for which sweep is done
-	since    uint64    // and the one before this connection
+	since    uint64    // the first tick that this connection has told; 0 before
 	begun    bool      // some tick was
 	ahead    bool      // fates are told, so that the client knows its lead
 	told     uint64    // the newest tick that the server has named
@@ -75,6 +75,7 @@ type Core struct {
 	list   []*track
 	spare  []*track
 	erase  []uint16 // drawn entities that were lost
+	unname []uint16 // numbers that are no longer those of what own actions have created
 
 	roster  map[string]uint16 // the players of the room, and their entities
 	names   map[uint16]string // and the other way round
@@ -165,7 +166,7 @@ func (c *Core) Err() error { return c.err }
 func (c *Core) Connected(now time.Time) {
 	c.connected = true
 	c.epoch++
-	c.since = c.newest
+	c.since = 0
 	clear(c.names)
 	clear(c.roster)
 	c.inputs.restart()
@@ -219,9 +220,16 @@ func (c *Core) you(wire uint16) {
 	c.mine.ready = false
 }
 
-// sweep lets go of what the connection before has told, and this one has not: it is not in sight any more.
-func (c *Core) sweep() {
-	if c.newest < c.since+uint64(2*time.Second/c.period) || c.swept == c.epoch {
+// sweep lets go of what the connection before has told, and this one has not in its first ticks: it is not in sight any more.
+func (c *Core) sweep(tick uint64) {
+	const first = 5 // ticks, in which a server tells of all that is in sight, or nearly
+	if c.swept == c.epoch {
+		return
+	}
+	if c.since == 0 {
+		c.since = max(tick, 1)
+	}
+	if tick < c.since+first {
 		return
 	}
 	c.swept = c.epoch
@@ -241,7 +249,7 @@ func (c *Core) hears(now time.Time, tick uint64) {
 	c.clock.Heard(now, tick)
 	if !c.begun || tick > c.newest {
 		c.newest, c.begun = tick, true
-		c.sweep()
+		c.sweep(tick)
 	}
 }
 

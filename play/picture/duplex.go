@@ -101,7 +101,7 @@ func (d *Duplex) fate(now time.Time, b []byte) {
 		d.fated = now
 		d.element(own, func(k *world.Kind) { c.put(tick, c.own, k, d.values, 0) })
 	}
-	c.fate(now, f, false)
+	c.fate(now, f, true) // others follow
 }
 
 // now is the tick that the feed is at.

@@ -113,8 +113,13 @@ func (c *Core) member(m message.Member) {
 		}
 	}
 	c.renamed = true
-	if kind := memberEvents[m.What]; kind != Here || !known {
-		c.note(Event{Kind: kind, Name: name, Entity: c.id(m.Entity), Own: m.Entity != 0 && m.Entity == c.own})
+	own := m.Entity != 0 && m.Entity == c.own || name == c.cfg.Name
+	kind := memberEvents[m.What]
+	if own && (kind == Away || kind == Back) { // its owner knows
+		return
+	}
+	if kind != Here || !known {
+		c.note(Event{Kind: kind, Name: name, Entity: c.id(m.Entity), Own: own})
 	}
 }
 

@@ -46,7 +46,10 @@ func (c *Core) Frame(now time.Time) *Frame {
 	for _, wire := range c.erase {
 		c.shown.Drop(wire)
 	}
-	c.erase = c.erase[:0]
+	for _, wire := range c.unname {
+		c.shown.Forget(wire)
+	}
+	c.erase, c.unname = c.erase[:0], c.unname[:0]
 	for i := 0; i < len(c.list); i++ {
 		if t := c.list[i]; t.ghost || t.wire == c.own && c.mine.ready {
 			c.hide(t)
@@ -102,8 +105,7 @@ func (c *Core) draw(t *track, tick float64) bool {
 	t.forget(at)
 	s := &t.samples[0]
 	switch {
-	case float64(s.tick) > tick: // it is yet to come into sight
-		c.hide(t)
+	case float64(s.tick) > tick: // it is yet to come into sight, unless it was drawn before ticks were told
 		return true
 	case s.gone:
 		c.hide(t)

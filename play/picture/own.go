@@ -298,7 +298,7 @@ func (c *Core) tell(tick uint64) {
 	c.guess.Own(c.own)
 	for _, t := range c.list {
 		s := t.newest(tick)
-		if s == nil || s.gone {
+		if s == nil || s.gone || c.stale(t, s, tick) {
 			continue
 		}
 		values := s.values
@@ -313,6 +313,13 @@ func (c *Core) tell(tick uint64) {
 		}
 		c.guess.Put(t.wire, t.kind, values)
 	}
+}
+
+// stale reports whether what is known of an entity is older than what the guess has made of it since: it moves, and has not been told with
+// this tick yet.
+func (c *Core) stale(t *track, s *sample, tick uint64) bool {
+	const most = 5 // ticks
+	return s.tick < tick && tick-s.tick <= most && t.kind.HasBody && s.norm() > 0 && t.wire != c.own && c.guess.World().Exists(c.guess.ID(t.wire))
 }
 
 // runTo runs the guess up to a tick, that one included.

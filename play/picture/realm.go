@@ -19,19 +19,20 @@ import (
 // the own entity only what the client cannot know. Positions are whole cells: a body stays where it is computed to be if that is in the
 // cell that is told.
 type Realm struct {
-	core   *Core
-	out    RealmSend
-	cfg    RealmConfig
-	sim    *world.Guess
-	ran    uint64 // the tick that sim has run last
-	begun  bool
-	lag    float64   // how many ticks old what comes is, or was of late
-	phase  float64   // the server's tick less the time in ticks, at most so much
-	origin time.Time // of that time
-	failed bool      // Step has failed on what was told
-	values []world.Value
-	kinds  map[uint16]*world.Kind // of entities in sight
-	steers []input                // the newest
+	core    *Core
+	out     RealmSend
+	cfg     RealmConfig
+	sim     *world.Guess
+	ran     uint64 // the tick that sim has run last
+	begun   bool
+	lag     float64   // how many ticks old what comes is, or was of late
+	phase   float64   // the server's tick less the time in ticks, at most so much
+	origin  time.Time // of that time
+	failed  bool      // Step has failed on what was told
+	values  []world.Value
+	kinds   map[uint16]*world.Kind // of entities in sight
+	steers  []input                // the newest
+	entered uint64                 // the tick in which the first player was told
 }
 
 // RealmConfig sets up a Realm.
@@ -120,7 +121,14 @@ func (r *Realm) meta(m *realmcore.Message) {
 		c.you(m.ID)
 		r.sim.Own(m.ID)
 	}
-	c.note(Event{Kind: Joined, Name: name, Entity: c.id(m.ID), Own: name == r.cfg.Name})
+	kind := Joined
+	if c.own == 0 || r.core.newest < r.entered+uint64(time.Second/r.core.period) { // those who were there are told first
+		kind = Here
+	}
+	if r.entered == 0 {
+		r.entered = max(r.core.newest, 1)
+	}
+	c.note(Event{Kind: kind, Name: name, Entity: c.id(m.ID), Own: name == r.cfg.Name})
 }
 
 // done takes an action that was done.

@@ -106,11 +106,20 @@ func (c *Core) put(tick uint64, wire uint16, k *world.Kind, values []world.Value
 	}
 	t.epoch = c.epoch
 	if len(t.samples) == 0 || t.last().gone && t.last().tick < tick {
-		t.first = tick
+		t.first, t.ghost = tick, false
+		c.forgetName(wire)
 	}
 	if s := t.sampleAt(tick); s != nil {
 		s.gone, s.doubt = false, doubt
 		s.values = append(s.values[:0], values...)
+	}
+}
+
+// forgetName ends what an own action has made of a number: it is that of another entity from now on.
+func (c *Core) forgetName(wire uint16) {
+	if c.guess.ID(wire) != world.ID(wire) {
+		c.guess.Forget(wire)
+		c.unname = append(c.unname, wire)
 	}
 }
 
