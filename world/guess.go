@@ -373,7 +373,9 @@ func (g *Guess) Run() (err error) {
 	g.history.open(tick)
 	m := g.history.at(tick)
 	w.enter(m, tick)
+	w.terrain.left, w.terrain.bounded = maxGuessedChunks, true
 	defer func() {
+		w.terrain.bounded = false
 		if r := recover(); r != nil {
 			w.load(&m.before)
 			w.fresh = false

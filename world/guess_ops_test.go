@@ -279,3 +279,33 @@ func TestAGuessOfTheTerrain(t *testing.T) {
 		t.Errorf("%d chunks of %d lines", n, g.lines)
 	}
 }
+
+// A server that tells of bodies in a thousand chunks does not make a client compute a thousand chunks in each tick.
+func TestAGuessMakesFewChunks(t *testing.T) {
+	game, made := testGame(), 0
+	terrain := game.Terrain
+	game.Terrain = func(seed uint64, bx, by int16, cells *Cells) {
+		made++
+		terrain(seed, bx, by, cells)
+	}
+	g := newGuess(t, game)
+	kind := g.World().Schema().Kinds[0]
+	for n := range 1000 {
+		g.Put(uint16(n+1), kind, walkerAt(float64(n%32)*ChunkSide+100, float64(n/32)*ChunkSide+100, 1))
+	}
+	if err := g.Run(); err == nil || !strings.Contains(err.Error(), "chunks of terrain") {
+		t.Errorf("a tick over a thousand chunks: %v", err)
+	}
+	if made > maxGuessedChunks {
+		t.Errorf("%d chunks were made, want at most %d", made, maxGuessedChunks)
+	}
+	if g.World().Cell(30_000, 30_000); made == 0 {
+		t.Error("the world is not usable any more")
+	}
+	for n := range 1000 {
+		g.Drop(uint16(n + 1))
+	}
+	if g.Put(1, kind, walkerAt(100, 100, 1)); g.Run() != nil {
+		t.Error("a tick over one chunk fails")
+	}
+}

@@ -129,6 +129,10 @@ const (
 	// maxGuessBytes bounds what the entities take that a server tells of, all copies of history together.
 	maxGuessBytes = 64 << 20
 
+	// maxGuessedChunks bounds the chunks of terrain that follow from the seed and that one Run makes, at a millisecond or so each: a server
+	// may tell of thousands of bodies, each in a chunk of its own. It is more than anybody sees.
+	maxGuessedChunks = 128
+
 	// maxToldChunks and maxToldLines bound the terrain that a server tells: a line has some 300 bytes.
 	maxToldChunks = 1024
 	maxToldLines  = 1 << 16

@@ -3,6 +3,7 @@ package world
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/bits"
 )
@@ -98,6 +99,8 @@ type terrain struct {
 	isSolid  [256]bool
 	pristine []*chunk
 	clock    uint64
+	left     int                  // pristine chunks that a Guess may yet make in this tick
+	bounded  bool                 // left counts
 	recent   [recentChunks]*chunk // those that were asked for last, by their low bits
 	spare    []*chunk
 	cells    *Cells // of a chunk that is made or told
@@ -167,6 +170,11 @@ func (t *terrain) findPristine(bx, by int16) *chunk {
 		}
 		if oldest < 0 || c.used < t.pristine[oldest].used {
 			oldest = i
+		}
+	}
+	if t.bounded {
+		if t.left--; t.left < 0 {
+			panic(fmt.Sprintf("it needs more than %d chunks of terrain", maxGuessedChunks))
 		}
 	}
 	if len(t.pristine) < pristineChunks {
