@@ -25,6 +25,10 @@ type Config struct {
 	// Snap is the error of the own body, in cells, above which it jumps to where it is. A smaller one is blended away. Default 2, and at
 	// least what a body of its kind walks in 2.5 ticks.
 	Snap float64
+
+	// Busy, if set, is asked before each tick that is predicted. While it returns true nothing is predicted, and the own entity is drawn as
+	// the others: a server can tell of what takes long to compute. Default: never.
+	Busy func() bool
 }
 
 // OtherGame is the error of a client whose game is not that of the server.
@@ -254,7 +258,10 @@ func (c *Core) hears(now time.Time, tick uint64) {
 }
 
 // predicts reports whether the own entity is predicted.
-func (c *Core) predicts() bool { return !c.cfg.NoPrediction && c.mine.failed == nil }
+func (c *Core) predicts() bool { return !c.cfg.NoPrediction && c.mine.failed == nil && !c.busy() }
+
+// busy reports whether there is no time to predict.
+func (c *Core) busy() bool { return c.cfg.Busy != nil && c.cfg.Busy() }
 
 // id returns the ID of a server's entity.
 func (c *Core) id(wire uint16) world.ID { return c.guess.ID(wire) }

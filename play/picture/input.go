@@ -42,8 +42,8 @@ type inputs struct {
 	calls   int     // probes that were due before fates came
 }
 
-// forget lets go of all.
-func (q *inputs) forget() { q.list = q.list[:0] }
+// forget lets go of all, as the ticks of another world are others.
+func (q *inputs) forget() { q.list, q.probeAt = q.list[:0], 0 }
 
 // restart prepares for a new connection. What was sent over the old one and has no fate yet is not sent again, as the server may have
 // done it; how the player steers is.

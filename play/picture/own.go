@@ -334,6 +334,10 @@ func (c *Core) runTo(last uint64) {
 		if tick == last {
 			c.mark(true)
 		}
+		if c.busy() {
+			m.ready = false
+			return
+		}
 		acts := c.feed(tick)
 		if err := c.guess.Run(); err != nil {
 			m.failed, m.ready = err, false

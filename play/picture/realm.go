@@ -178,6 +178,12 @@ func (r *Realm) at(now time.Time, tick uint64) {
 func (r *Realm) run(tick uint64) {
 	c := r.core
 	for r.ran < tick {
+		if c.busy() {
+			r.sim.Back(tick)
+			r.ran = tick
+			r.sample(tick)
+			return
+		}
 		if !r.failed {
 			for _, s := range r.steers {
 				if s.tick == r.ran+1 && c.own != 0 {

@@ -136,6 +136,9 @@ func (r *Replica) link(b []byte) {
 			continue
 		}
 		k := r.kinds[e.Link]
+		if k == nil && len(r.kinds) >= 2*len(r.core.schema.Kinds) {
+			continue // a server has one link for each kind
+		}
 		if k == nil || k.kind != r.core.schema.Kinds[i] {
 			k = &replicaKind{kind: r.core.schema.Kinds[i]}
 			r.kinds[e.Link] = k

@@ -125,7 +125,7 @@ func (c *Core) forgetName(wire uint16) {
 
 // newTrack begins a track, or returns nil if there are too many.
 func (c *Core) newTrack(wire uint16, k *world.Kind, tick uint64) *track {
-	if len(c.list) >= maxTracks {
+	if len(c.list) >= maxTracks && !c.bury() {
 		c.stats.EntitiesLost++
 		return nil
 	}
@@ -140,6 +140,18 @@ func (c *Core) newTrack(wire uint16, k *world.Kind, tick uint64) *track {
 	c.list = append(c.list, t)
 	c.tracks[wire] = t
 	return t
+}
+
+// bury forgets the entities that are gone, as the next frame would: there may be none for long, of a window that is not shown. It reports
+// whether there was one.
+func (c *Core) bury() (some bool) {
+	for i := len(c.list) - 1; i >= 0; i-- {
+		if t := c.list[i]; t.last().gone {
+			c.lose(t)
+			some = true
+		}
+	}
+	return some
 }
 
 // gone notes that an entity was gone after a tick.
