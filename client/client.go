@@ -43,6 +43,7 @@ type Client struct {
 
 	mu     sync.Mutex
 	core   *picture.Core
+	toil   toil
 	frame  Frame
 	events []Event // that no frame has had yet, the core's newest excepted
 	kept   []kept  // what the player did while it was away
@@ -71,11 +72,12 @@ func Dial(ctx context.Context, urls string, g world.Game, c Config) (*Client, er
 	if err != nil {
 		return nil, err
 	}
-	core, err := picture.New(g, picture.Config{Name: l.Name, TickRate: c.TickRate, NoPrediction: c.NoPrediction})
+	x := &Client{schema: schema, wake: make(chan struct{}, 1), stop: make(chan struct{})}
+	busy := func() bool { return x.toil.isBusy(time.Now()) }
+	x.core, err = picture.New(g, picture.Config{Name: l.Name, TickRate: c.TickRate, NoPrediction: c.NoPrediction, Busy: busy})
 	if err != nil {
 		return nil, err
 	}
-	x := &Client{schema: schema, core: core, wake: make(chan struct{}, 1), stop: make(chan struct{})}
 	x.watches = l.Ways[0].Dialect == "stamp"
 	x.realm = picture.RealmConfig{Name: l.Name, FirstType: c.FirstType}
 	l.Read, l.Notice = x.listen, x.connection
@@ -102,10 +104,10 @@ func (c *Client) pulse() {
 		case <-timer.C:
 		}
 		now := time.Now()
-		c.mu.Lock()
+		c.lock()
 		c.core.HandleTimeout(now)
 		next, ok := c.core.NextTimeout()
-		c.mu.Unlock()
+		c.unlock()
 		if !ok {
 			next = now.Add(time.Minute)
 		}
@@ -146,8 +148,8 @@ func (c *Client) At(now time.Time) *Frame {
 
 // at is At, and reports whether it is the last frame.
 func (c *Client) at(now time.Time) (f *Frame, last bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	f = &c.frame
 	f.picture = c.core.Frame(now)
 	f.Tick, f.OwnTick = f.picture.Tick, f.picture.OwnTick
@@ -180,8 +182,8 @@ func (c *Client) Steer(angle, norm float32) error {
 	if c.watches {
 		return ErrSpectator
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	if c.over {
 		return errGone
 	}

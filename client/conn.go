@@ -9,8 +9,8 @@ import (
 
 // listen returns what reads a new connection.
 func (c *Client) listen(conn *line.Conn) (r line.Reader) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	c.core.Connected(time.Now())
 	switch {
 	case conn.Replica != nil:
@@ -40,14 +40,14 @@ func (c *Client) listen(conn *line.Conn) (r line.Reader) {
 func reading[E any](c *Client, read func(now time.Time, ev E)) func(E) {
 	return func(ev E) {
 		now := time.Now()
-		c.mu.Lock()
+		c.lock()
 		before, _ := c.core.NextTimeout()
 		read(now, ev)
 		next, ok := c.core.NextTimeout()
 		if len(c.kept) > 0 && !c.away {
 			c.catchUp()
 		}
-		c.mu.Unlock()
+		c.unlock()
 		if ok && next.Before(before) {
 			c.stir()
 		}
@@ -56,8 +56,8 @@ func reading[E any](c *Client, read func(now time.Time, ev E)) func(E) {
 
 // connection takes what has become of the connection.
 func (c *Client) connection(n line.Notice) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	c.gather() // what was told before comes before
 	ev := Event{Own: true, Text: n.Text}
 	switch n.Kind {

@@ -21,8 +21,8 @@ func (c *Client) do(k kept) error {
 	if c.watches {
 		return ErrSpectator
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	k.since = time.Now()
 	if c.over {
 		return errGone

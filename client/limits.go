@@ -15,4 +15,14 @@ const (
 
 	// holdUnknown is how old something may be that was done while away, in dialects that do not tell how long a place is held.
 	holdUnknown = 30 * time.Second
+
+	// maxToil is how long a client may compute at a stretch, with half of the time between counted as rest. A server may tell of thousands of
+	// bodies at one place, on which the game's Step takes long, and have the client run it again and again: what the player sees and does
+	// waits for that.
+	maxToil = 250 * time.Millisecond
+
+	// restTimes is how much longer than it has computed a client then predicts nothing, and maxRest the longest that it does so: it may
+	// have been the client's machine that stood still.
+	restTimes = 8
+	maxRest   = 10 * time.Second
 )
