@@ -143,6 +143,10 @@ func TestCompletionOfFlagValues(t *testing.T) {
 		{[]string{"completion", ""}, shells},
 		{[]string{"serve", "--keep", ""}, []string{"off", "second", "tick"}},
 		{[]string{"serve", "--main-accounts", ""}, []string{"on", "off"}},
+		{[]string{"serve", "--relay-lobby", ""}, []string{"open", "connector"}},
+		{[]string{"serve", "--log-level", ""}, []string{"debug", "warn"}},
+		{[]string{"join", "--realm-profile", ""}, []string{"plain", "miko"}},
+		{[]string{"join", ""}, []string{"replica", "realm"}},
 		{[]string{"help", "ver"}, []string{"version\tShow the version of this build"}},
 		{[]string{"help", "version", ""}, nil},
 	} {

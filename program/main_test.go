@@ -123,7 +123,7 @@ func TestActionsFromWords(t *testing.T) {
 		{"1e300", "", "a number of degrees"},
 		{"0 200", "", "a whole number of type i8"},
 		{"0 0 maybe", "", "true or false"},
-		{"0 0 true 70000", "", "the number of an entity, which who lists"},
+		{"0 0 true -1", "", "the number of an entity, which who lists"},
 		{"0 0 true 1 " + strings.Repeat("x", 40), "", "a text of at most 32 bytes"},
 	} {
 		params, err := paramsOf(deal, tt.rest)

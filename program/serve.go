@@ -114,7 +114,9 @@ variable PARLEY_… that names no flag is ignored, with a warning.`,
 	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "let in players of replica, relay and duplex only with a ticket that is signed with this key; stamp is then off unless --stamp is given")
 	offer(cmd, "keep", "off", "second", "tick")
 	offer(cmd, "main-accounts", "on", "off")
+	offer(cmd, "relay-lobby", "open", "connector")
 	flags.StringVar(&f.logLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")
+	offer(cmd, "log-level", "debug", "info", "warn", "error")
 	return cmd
 }
 
