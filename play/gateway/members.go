@@ -163,10 +163,14 @@ func (r *Room) trim() {
 	m.list = slices.DeleteFunc(m.list, func(e member) bool {
 		return e.what == 0 || e.what == message.MemberLeft && e.number < read
 	})
-	for lost := len(m.list) - len(m.newest) - maxDeparted; lost > 0; lost-- {
-		i := slices.IndexFunc(m.list, func(e member) bool { return e.what == message.MemberLeft })
-		m.list = slices.Delete(m.list, i, i+1)
+	lost := len(m.list) - len(m.newest) - maxDeparted
+	m.list = slices.DeleteFunc(m.list, func(e member) bool { // the oldest, all at once: there may be thousands
+		if lost <= 0 || e.what != message.MemberLeft {
+			return false
+		}
+		lost--
 		r.hub.stats.LostMembers++
-	}
+		return true
+	})
 	m.full = 2*len(m.list) + maxDeparted/16
 }
