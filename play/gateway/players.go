@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -64,7 +65,8 @@ func (r *Room) say(s *Seat, text []byte) world.Reason {
 		return why
 	}
 	r.hub.stats.Chat++
-	r.said = append(r.said, Line{Player: s.player, Name: s.player.Name, Entity: r.sim.Wire(r.entityOf(s.player)), Text: text})
+	r.said = append(r.said, Line{Player: s.player, Name: s.player.Name, Entity: r.sim.Wire(r.entityOf(s.player)),
+		Text: bytes.Clone(text)}) // the inbox's is good for this turn, and a tick may have several
 	return world.Accepted
 }
 
