@@ -33,8 +33,8 @@
 //			case world.Steer: // checks the request, and applies or refuses it
 //				w.Steer(in)
 //			case world.Act:
-//				if fire, ok := world.Read[Fire](in); ok {
-//					_, ship := world.Avatar[Ship](w, in.Player)
+//				_, ship := world.Avatar[Ship](w, in.Player) // nil if the player has none at the moment
+//				if fire, ok := world.Read[Fire](in); ok && ship != nil {
 //					world.SpawnFor(w, in, Shot{Body: world.Body{X: ship.X, Y: ship.Y, Angle: fire.Angle, Norm: 5}})
 //					world.Done(w, in, fire) // players who see the ship are told
 //				}
