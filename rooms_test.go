@@ -297,15 +297,15 @@ func TestWhoMayEnterARoom(t *testing.T) {
 	}{
 		{s, "replica", "club", "", "room needs a ticket"},
 		{s, "relay", "club", "", "room needs a ticket"},
-		{s, "duplex", "club", "", "status 3"},
+		{s, "duplex", "club", "", "room needs a ticket"},
 		{s, "realm", "club", "ann", ""},
-		{s, "realm", "club", "bob", "unknown"},
+		{s, "realm", "club", "bob", "no room"},
 		{s, "replica", "nowhere", "", "no such room"},
 		{s, "relay", "pair", "", ""},
 		{s, "replica", "pair", "", "game is full"},
 		{keyed, "replica", "main", "", "room needs a ticket"},
 		{keyed, "realm", "main", "ann", ""},
-		{strict, "realm", "main", "ann", "unknown"},
+		{strict, "realm", "main", "ann", "no room"},
 	} {
 		v, err := field.Visit(t.Context(), tt.dialect, tt.s.At[tt.dialect], bots.Config{
 			Schema: tt.s.Schema, Room: tt.room, Plain: true, Name: tt.name, Password: "correct horse", New: true,

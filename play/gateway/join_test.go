@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"net/netip"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"parley/arena"
 	"parley/internal/patient"
 	"parley/play/bots"
+	"parley/protocol/duplex"
 	"parley/world"
 )
 
@@ -124,6 +127,9 @@ func come(t *testing.T, h *Hub, d listener, ticket []byte) *guest {
 		defer g.mu.Unlock()
 		if g.Player, g.joined = p, true; err != nil {
 			g.end = err.Error()
+			if end := (duplex.Close{}); errors.As(err, &end) && end.Status != 0 { // for which there are words
+				g.end = fmt.Sprintf("%s: status %d", g.end, end.Status)
+			}
 		}
 	})
 	t.Cleanup(func() {
