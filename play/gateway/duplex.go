@@ -182,7 +182,6 @@ func (d *Duplex) seat(c *duplex.Conn) *duplexSeat {
 	s, ok := c.Owner.(*duplexSeat)
 	if !ok {
 		s = &duplexSeat{conn: c}
-		s.mustAsk = true
 		s.connect(d, s, c.MainAddr(), d.hub.number(&c.LogNumber))
 		c.Owner = s
 	}

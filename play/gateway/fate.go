@@ -50,9 +50,6 @@ func (r *Room) heed(q *request) bool {
 	stats.StampedInput++
 	if s.stamps == nil {
 		s.stamps = new(stamps)
-		if !s.mustAsk {
-			r.listen(s)
-		}
 	}
 	number, fresh := s.stamps.take(q.stamp.Number)
 	if !fresh {

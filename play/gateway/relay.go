@@ -169,6 +169,8 @@ func (d *Relay) read(s *relaySeat, b []byte) {
 		r.action, r.params, r.stamp, r.stamped, ok = message.ParseStampedAct(d.hub.Schema(), b, message.Big)
 	case message.RelaySay:
 		r.ask, r.line, ok = askSay, b, true
+	case message.RelayWho:
+		r.ask, ok = askMembers, len(b) == 0
 	}
 	s.ask(&r, ok)
 }

@@ -182,6 +182,8 @@ func (d *Replica) message(s *replicaSeat, ev replica.Event) {
 	case message.ReplicaTerrain:
 		r.ask = askTerrain
 		r.place, ok = message.ParsePlace(ev.Data, message.Little)
+	case message.ReplicaMembers:
+		r.ask, ok = askMembers, len(ev.Data) == 0
 	default:
 		if r.action = d.hub.Schema().ActionNamed(name); r.action != nil {
 			r.ask = askAct

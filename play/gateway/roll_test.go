@@ -10,6 +10,8 @@ import (
 	"parley/internal/kit/chance"
 	"parley/play/message"
 	"parley/protocol/duplex"
+	"parley/protocol/relay"
+	"parley/protocol/replica"
 	"parley/world"
 )
 
@@ -27,8 +29,8 @@ func (m *memberRoom) scribe(s *Seat, told *[]string) {
 	}
 }
 
-// A client that sends its first stamp is told who is there, and then what happens, each once.
-func TestMembersAreToldFromTheFirstStampOn(t *testing.T) {
+// A client that asks is told who is there, and then what happens, each once.
+func TestMembersAreToldToThoseWhoAsk(t *testing.T) {
 	m := newMemberRoom(t, rand.New(rand.NewPCG(1, 1)), false)
 	ann, bob := m.d.sit("ann"), m.d.sit("bob")
 	cid := m.d.sit("cid")
@@ -37,7 +39,7 @@ func TestMembersAreToldFromTheFirstStampOn(t *testing.T) {
 	leave(cid, false)
 	ticks(t, m.h, 2)
 	if ann.hasNews() || m.h.main.members != nil {
-		t.Fatal("a client that sends no stamps is told of members")
+		t.Fatal("a client that does not ask is told of members")
 	}
 	var told []string
 	m.scribe(ann, &told)
@@ -50,8 +52,10 @@ func TestMembersAreToldFromTheFirstStampOn(t *testing.T) {
 		told = nil
 	}
 	m.d.inbox.put(request{seat: ann, ask: askSteer, stamped: true, stamp: message.Stamp{Number: 1}})
-	expect("a stamp", "here ann 1", "here bob 2", "away cid 3")
-	m.d.inbox.put(request{seat: ann, ask: askSteer, stamped: true, stamp: message.Stamp{Number: 2}})
+	expect("a stamp")
+	m.d.inbox.put(request{seat: ann, ask: askMembers})
+	expect("a wish", "here ann 1", "here bob 2", "away cid 3")
+	m.d.inbox.put(request{seat: ann, ask: askMembers})
 	expect("another")
 	leave(bob, true)
 	expect("bob says goodbye", "left bob 2")
@@ -156,7 +160,7 @@ func TestAClientThatDoesNotReadOfMembers(t *testing.T) {
 	}
 }
 
-// Members arrive over each dialect, and a client that sends no stamps (in duplex: no query 71) gets none. In a game whose rule hides all, it is told
+// Members arrive over each dialect, and a client that does not ask gets none. In a game whose rule hides all, it is told
 // the names, and no number but its own.
 func TestMembersOverEachDialect(t *testing.T) {
 	for _, d := range []aimDialect{aimReplica, aimRelay, aimDuplex} {
@@ -176,12 +180,17 @@ func TestMembersOverEachDialect(t *testing.T) {
 				for i := range 100 {
 					seats = append(seats, others.sit(fmt.Sprint("somebody-", i)))
 				}
-				if c, ok := a.node.(aimDuplexClient); ok && asks {
-					must(c.Query(a.net.Now(), duplex.Main, message.DuplexRoster, nil))
+				if asks {
+					switch c := a.node.(type) {
+					case aimReplicaClient:
+						must(0, c.Send(a.net.Now(), replica.Reliable, message.ReplicaMembers, nil))
+					case aimRelayClient:
+						must(0, c.Send(a.net.Now(), relay.Unordered, relay.ToServer, []byte{message.RelayWho}))
+					case aimDuplexClient:
+						must(c.Query(a.net.Now(), duplex.Main, message.DuplexRoster, nil))
+					}
 				}
-				if asks || d.name == "duplex" {
-					a.play(t, 5*time.Second)
-				}
+				a.play(t, 5*time.Second)
 				for _, s := range seats[:40] {
 					others.inbox.put(request{seat: s, ask: askLeave, bye: true})
 				}

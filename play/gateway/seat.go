@@ -23,7 +23,6 @@ type Seat struct {
 	spectator bool       // it watches, and is no player
 	name      string     // of the account
 	wants     string     // the room, without a pass; empty for main
-	mustAsk   bool       // its client is told of members only if it asks: one that did not know them could not read on
 	lent      bool       // its number is one that the dialect has reserved
 	account   bool       // its name is that of an account, whose password it knew
 	pass      *Pass      // nil of guests

@@ -11,6 +11,7 @@ const (
 	RelaySteer = 0 // AppendSteer, then a Stamp or nothing
 	RelayAct   = 1 // AppendAct, then a Stamp or nothing
 	RelaySay   = 2 // text
+	RelayWho   = 3 // nothing: the client wants to be told of members
 )
 
 // The first byte of a relay payload from the server.
@@ -23,7 +24,7 @@ const (
 	RelayRefused  = 5 // text: why the client is not let in
 	RelayWorld    = 7 // World, unordered
 	RelayTick     = 8 // Fate, then records with the client's own entity first, unreliable
-	RelayMembers  = 9 // Members, one or more, semi-ordered
+	RelayMembers  = 9 // Members, one or more, semi-ordered; only for clients that have sent RelayWho
 )
 
 // AppendRelayYou appends "entity u16": the client's own.

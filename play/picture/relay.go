@@ -39,6 +39,7 @@ func (r *Relay) Read(now time.Time, ev relay.Event) {
 	case message.RelayWorld:
 		w, ok := message.ParseWorld(b, message.Big)
 		c.entered(now, w, ok)
+		_ = r.send(relay.Unordered, relay.ToServer, []byte{message.RelayWho}) // without it there are no names
 	case message.RelayYou:
 		if wire, ok := message.ParseRelayYou(b); ok {
 			c.you(wire)

@@ -85,6 +85,7 @@ func (r *Replica) Read(now time.Time, ev replica.Event) {
 		case message.ReplicaWorld:
 			w, ok := message.ParseWorld(ev.Data, message.Little)
 			c.entered(now, w, ok)
+			_ = r.send(replica.Reliable, message.ReplicaMembers, nil) // without it there are no names
 		case message.ReplicaYou:
 			if you, ok := message.ParseLink(ev.Data); ok {
 				r.you, r.known = you, true
