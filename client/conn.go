@@ -4,7 +4,9 @@ import (
 	"time"
 
 	"parley/play/line"
+	"parley/play/message"
 	"parley/play/picture"
+	"parley/protocol/replica"
 )
 
 // listen returns what reads a new connection.
@@ -14,7 +16,7 @@ func (c *Client) listen(conn *line.Conn) (r line.Reader) {
 	c.core.Connected(time.Now())
 	switch {
 	case conn.Replica != nil:
-		r.Replica = reading(c, picture.NewReplica(c.core, conn.Replica.Send).Read)
+		r.Replica = reading(c, picture.NewReplica(c.core, sendReplica(conn.Replica)).Read)
 	case conn.Relay != nil:
 		r.Relay = reading(c, picture.NewRelay(c.core, conn.Relay.Send).Read)
 	case conn.Duplex != nil:
@@ -74,4 +76,14 @@ func (c *Client) connection(n line.Notice) {
 	}
 	c.note(ev)
 	c.stir()
+}
+
+// sendReplica sends what the core says. Of its messages one has a name of parley's own.
+func sendReplica(c *replica.Client) func(mode replica.Mode, name string, data []byte) error {
+	return func(mode replica.Mode, name string, data []byte) error {
+		if name == message.ReplicaMembers {
+			return c.SendReserved(mode, name, data)
+		}
+		return c.Send(mode, name, data)
+	}
 }

@@ -34,8 +34,7 @@ func (a *app) runs(line string) result {
 
 // No command of another game says the arena's name, nor the program's as ours is called.
 func TestTheHelpOfAnotherGameIsItsOwn(t *testing.T) {
-	var look func(a *app, path string, names []string)
-	look = func(a *app, path string, names []string) {
+	look := func(a *app, path string, names []string) {
 		for _, name := range names {
 			got := a.runs(path + name + " --help")
 			if got.status != exitOK || !strings.Contains(got.out, "cards") {

@@ -183,7 +183,7 @@ func TestMembersOverEachDialect(t *testing.T) {
 				if asks {
 					switch c := a.node.(type) {
 					case aimReplicaClient:
-						must(0, c.Send(a.net.Now(), replica.Reliable, message.ReplicaMembers, nil))
+						must(0, c.SendReserved(a.net.Now(), replica.Reliable, message.ReplicaMembers, nil))
 					case aimRelayClient:
 						must(0, c.Send(a.net.Now(), relay.Unordered, relay.ToServer, []byte{message.RelayWho}))
 					case aimDuplexClient:

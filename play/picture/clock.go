@@ -68,10 +68,10 @@ func (c *Clock) Heard(now time.Time, tick uint64) {
 	}
 	sorted := c.late.sort()
 	c.grown = quantile(sorted, .95)
-	if most, second := c.late.greatest(8); second > c.grown {
+	if _, second := c.late.greatest(8); second > c.grown {
 		c.grown = second
 	} else if c.late.n > 16 {
-		if most, _ = c.late.greatest(16); c.grown-most > c.gap() { // ticks were left out
+		if most, _ := c.late.greatest(16); c.grown-most > c.gap() { // ticks were left out
 			c.late.keep(16)
 			c.grown = most
 		}

@@ -14,7 +14,6 @@ type Stamp struct {
 	first  uint64 // the time of the first packet, in µs
 	begun  bool
 	values []world.Value
-	newest uint64 // the number of the newest packet
 }
 
 // NewStamp makes a reader for a new connection of a core.
