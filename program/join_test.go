@@ -148,8 +148,9 @@ func (u *terminalUser) waits(text, ask string) {
 	u.Helper()
 	var asked time.Time
 	for begin := time.Now(); time.Since(begin) < time.Minute; {
-		if u.seen += u.out.take(); strings.Contains(u.seen, text) {
-			u.seen = ""
+		u.seen += u.out.take()
+		if _, rest, found := strings.Cut(u.seen, text); found {
+			u.seen = rest
 			return
 		}
 		if ask != "" && time.Since(asked) > 50*time.Millisecond { // not in answer to what it prints
