@@ -245,7 +245,7 @@ func nearest(claimed, at float64) float64 {
 func (w *World) reachable(k *Kind, b *Body, in *Input) (overdrawn float64, why Reason) {
 	s := &in.Steer
 	walked := float64(float64(w.tick-b.knownAt) * k.MaxSpeed)
-	overdrawn = max(0, b.overdrawn+Hypot(s.X-b.knownX, s.Y-b.knownY)-walked)
+	overdrawn = max(0, b.overdrawn+Hypot(s.X-b.knownX, s.Y-b.knownY)-walked-float64(walked*payback))
 	far := Hypot(s.X-b.X, s.Y-b.Y)
 	switch {
 	case overdrawn > moveGrace || far > moveGrace+min(walked, float64(float64(w.rate)*k.MaxSpeed)):

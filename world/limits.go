@@ -104,6 +104,11 @@ const (
 	// its last accepted one (2 cells of grace)" (realm).
 	moveGrace = 2
 
+	// payback is the part of its greatest speed by which a body pays back the grace while it moves at that speed. A client that keeps whole
+	// cells is told the corner of its cell when it is corrected, and rounding then uses up most of the grace: without payback it never had
+	// it back, and was corrected again. Who claims too much all the time is faster by this part.
+	payback = 1. / 64
+
 	// maxFarClaims is how many places that are more than moveGrace away a player may claim in a
 	// tick: the way to each is looked at, up to a second's walk. Honest clients claim one.
 	maxFarClaims = 2
