@@ -24,7 +24,8 @@ func TestMain(m *testing.M) {
 	readyPatience = time.Minute          // a busy machine may be late
 	os.Setenv("XDG_CONFIG_HOME", "none") // which is no folder: no test touches the user's own settings
 	// Bubbletea's reader of keys waits for ever with a key that came as the screen was left.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/charmbracelet/ultraviolet.(*TerminalReader).sendEvents"))
+	reader := "github.com/charmbracelet/ultraviolet.(*TerminalReader)."
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(reader+"sendEvents"), goleak.IgnoreAnyFunction(reader+"StreamEvents"), goleak.IgnoreAnyFunction(reader+"StreamEvents.func1"))
 }
 
 // toyPacket is a packet of the two toy dialects. On the wire:
