@@ -214,7 +214,7 @@ func (c aimDuplexClient) turn(now time.Time, a *aimer) {
 				f, own, _ := message.ParseFate(ev.Data, message.Big)
 				a.hears(now, f)
 				a.sees(f.Tick, a.own, c.element(own))
-			case ev.Kind == duplex.EventSync && ev.SID == message.DuplexMember:
+			case ev.Kind == duplex.EventSync && (ev.SID == message.DuplexMember && !a.vias || ev.SID == message.DuplexVia && a.vias):
 				a.reads(ev.Data, message.Big)
 			case ev.Kind == duplex.EventUpdate && ev.SID > 0 && a.newest > 0:
 				a.sees(a.newest, uint16(ev.SID), c.element(ev.Data))

@@ -130,6 +130,7 @@ type aimer struct {
 	window float64        // how many ticks before its own tick it draws others at most; what has not come yet it draws by their speed
 
 	members map[string]message.Member     // by name, if they are kept
+	vias    bool                          // it has asked for how they are connected
 	seen    map[uint32]map[uint16]aimBody // by tick
 	newest  uint32
 	number  uint32
@@ -166,7 +167,11 @@ func (a *aimer) sees(tick uint32, entity uint16, b aimBody) {
 // reads takes a message of members.
 func (a *aimer) reads(b []byte, o world.Order) {
 	for len(b) > 0 && a.members != nil {
-		m, rest, ok := message.ParseMember(b, o)
+		parse := message.ParseMember
+		if a.vias {
+			parse = message.ParseMemberVia
+		}
+		m, rest, ok := parse(b, o)
 		if !ok {
 			panic("a member that is none")
 		}

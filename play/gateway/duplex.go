@@ -299,11 +299,13 @@ func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
 		r.ask, ok = askKnown, true
 	case message.DuplexRoster:
 		r.ask, ok = askMembers, true
+	case message.DuplexVias:
+		r.ask, ok = askVias, true
 	}
 	switch {
 	case !s.ask(&r, ok):
 		s.conn.Reply(ev.ID, message.DuplexRefused, nil)
-	case r.ask == askKnown || r.ask == askMembers: // nothing is decided about it
+	case r.ask == askKnown || r.ask == askMembers || r.ask == askVias: // nothing is decided about it
 		s.conn.Reply(ev.ID, message.DuplexOK, nil)
 	}
 }
@@ -496,7 +498,11 @@ func (d *Duplex) members(s *duplexSeat) {
 		if len(d.buf) == 0 {
 			return
 		}
-		if s.conn.Sync(message.DuplexMember, d.buf) != nil {
+		sid := int16(message.DuplexMember)
+		if s.roll.vias {
+			sid = message.DuplexVia
+		}
+		if s.conn.Sync(sid, d.buf) != nil {
 			s.roll.untold() // in the next tick
 			return
 		}

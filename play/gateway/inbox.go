@@ -21,6 +21,7 @@ const (
 	askTerrain                 // a chunk
 	askKnown                   // the client has acknowledged its token
 	askMembers                 // who is there, from now on
+	askVias                    // the same, and how each is connected
 	askCorrect                 // the truth about the player's own entity
 )
 

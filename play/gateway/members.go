@@ -27,18 +27,31 @@ type member struct {
 	what   message.MemberNews // 0 if a newer change has taken its place
 	entity world.ID
 	wire   uint16
+	via    message.Via
 	name   string
 }
 
-// listen has a client told of members from now on.
-func (r *Room) listen(s *Seat) {
+// via is how the player is connected, or was last.
+func (p *Player) via() message.Via { return message.ViaOf(p.Dialect, p.Carrier) }
+
+// askFor reads a client's wish for members.
+func askFor(b []byte) (ask, bool) {
+	vias, ok := message.ParseMembersWish(b)
+	if vias {
+		return askVias, ok
+	}
+	return askMembers, ok
+}
+
+// listen has a client told of members from now on. Its first wish says whether also of how they are connected.
+func (r *Room) listen(s *Seat, vias bool) {
 	if s.roll != nil {
 		return
 	}
 	if r.members == nil {
 		r.muster()
 	}
-	s.roll = &roll{began: r.members.next}
+	s.roll = &roll{began: r.members.next, vias: vias}
 }
 
 // muster begins the list with those who are there.
@@ -50,7 +63,7 @@ func (r *Room) muster() {
 			what = message.MemberAway
 		}
 		entity := r.entityOf(p)
-		r.members.note(member{what: what, player: p.ID, entity: entity, wire: r.sim.Wire(entity), name: p.Name})
+		r.members.note(member{what: what, player: p.ID, entity: entity, wire: r.sim.Wire(entity), via: p.via(), name: p.Name})
 	}
 }
 
@@ -60,7 +73,7 @@ func (m *members) note(n member) {
 	m.next++
 	if number, ok := m.newest[n.player]; ok {
 		old := &m.list[m.at(number)]
-		n.first, n.wire, n.name = old.first, cmp.Or(n.wire, old.wire), old.name
+		n.first, n.wire, n.via, n.name = old.first, cmp.Or(n.wire, old.wire), cmp.Or(n.via, old.via), old.name
 		old.what, old.name = 0, ""
 	}
 	m.list = append(m.list, n)
@@ -93,11 +106,11 @@ func (r *Room) noteMembers() {
 		case p == nil: // it has left since, which the next tick tells
 			continue
 		case ev.Kind == world.PlayerJoined:
-			n.what, n.name = message.MemberJoined, p.Name
+			n.what, n.via, n.name = message.MemberJoined, p.via(), p.Name
 		case ev.Kind == world.PlayerAway && known:
 			n.what = message.MemberAway
 		case ev.Kind == world.PlayerBack && known:
-			n.what = message.MemberBack
+			n.what, n.via = message.MemberBack, p.via()
 		default:
 			continue
 		}

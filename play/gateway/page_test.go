@@ -55,12 +55,12 @@ func TestGatewayPage(t *testing.T) {
 	for _, row := range rows(t, page, "| message | from | channel | SID or code | data |") {
 		codes[row[3]] = true
 	}
-	for _, want := range []int{message.DuplexAct, message.DuplexSay, message.DuplexTerrain, message.DuplexAct + 128, message.DuplexSay + 128, message.DuplexTerrain + 128, message.DuplexRoster, message.DuplexRoster + 128} {
+	for _, want := range []int{message.DuplexAct, message.DuplexSay, message.DuplexTerrain, message.DuplexAct + 128, message.DuplexSay + 128, message.DuplexTerrain + 128, message.DuplexRoster, message.DuplexRoster + 128, message.DuplexVias, message.DuplexVias + 128} {
 		if !codes[fmt.Sprint(want)] {
 			t.Errorf("the page is without the code %d", want)
 		}
 	}
-	for _, sid := range []int{message.DuplexSaid, message.DuplexDone, message.DuplexMember} {
+	for _, sid := range []int{message.DuplexSaid, message.DuplexDone, message.DuplexMember, message.DuplexVia} {
 		if !codes[fmt.Sprintf("−%d", -sid)] {
 			t.Errorf("the page is without the SID %d", sid)
 		}

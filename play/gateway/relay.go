@@ -170,7 +170,7 @@ func (d *Relay) read(s *relaySeat, b []byte) {
 	case message.RelaySay:
 		r.ask, r.line, ok = askSay, b, true
 	case message.RelayWho:
-		r.ask, ok = askMembers, len(b) == 0
+		r.ask, ok = askFor(b)
 	}
 	s.ask(&r, ok)
 }

@@ -183,7 +183,7 @@ func (d *Replica) message(s *replicaSeat, ev replica.Event) {
 		r.ask = askTerrain
 		r.place, ok = message.ParsePlace(ev.Data, message.Little)
 	case message.ReplicaMembers:
-		r.ask, ok = askMembers, len(ev.Data) == 0
+		r.ask, ok = askFor(ev.Data)
 	default:
 		if r.action = d.hub.Schema().ActionNamed(name); r.action != nil {
 			r.ask = askAct

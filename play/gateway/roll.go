@@ -10,6 +10,7 @@ import (
 // roll is what one client was told of the members of its room.
 type roll struct {
 	next  uint64 // it was told of all changes before this one
+	vias  bool   // it wants to know how they are connected
 	began uint64 // it was told of those before this one as who is there, and not as what happened
 
 	// In a game with a rule of visibility: members whose entities were not in sight when the client was told of them. Each is looked at once a
@@ -50,7 +51,7 @@ func (s *Seat) appendMembers(b []byte, o world.Order, most, count int) []byte {
 			return b
 		}
 		if what := l.news(e); what != 0 {
-			b = message.Member{What: what, Entity: s.wireOf(e), Name: e.name}.AppendTo(b, o)
+			b = l.append(b, message.Member{What: what, Entity: s.wireOf(e), Name: e.name, Via: e.via}, o)
 			count--
 		}
 		l.next = e.number + 1
@@ -64,7 +65,7 @@ func (s *Seat) appendMembers(b []byte, o world.Order, most, count int) []byte {
 		if s.view.Sees(e.entity) {
 			l.unveiled = append(l.unveiled, e.player)
 			l.veiled = slices.Delete(l.veiled, l.look, l.look+1)
-			b = message.Member{What: here(e.what), Entity: e.wire, Name: e.name}.AppendTo(b, o)
+			b = l.append(b, message.Member{What: here(e.what), Entity: e.wire, Name: e.name, Via: e.via}, o)
 			count--
 		} else {
 			l.look++
@@ -73,9 +74,16 @@ func (s *Seat) appendMembers(b []byte, o world.Order, most, count int) []byte {
 	return b
 }
 
+func (l *roll) append(b []byte, m message.Member, o world.Order) []byte {
+	if l.vias {
+		return m.AppendViaTo(b, o)
+	}
+	return m.AppendTo(b, o)
+}
+
 // fits reports whether a member fits into most bytes behind others. The first always does.
 func (e *member) fits(others, most int) bool {
-	return others == 0 || others+message.MemberBytes+len(e.name) <= most
+	return others == 0 || others+message.MemberBytes+len(e.name)+message.ViaBytes <= most
 }
 
 // unveil returns the next of the members whose entities may be in sight by now, nil if there is none. It forgets those who have left.

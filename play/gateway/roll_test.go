@@ -161,11 +161,11 @@ func TestAClientThatDoesNotReadOfMembers(t *testing.T) {
 }
 
 // Members arrive over each dialect, and a client that does not ask gets none. In a game whose rule hides all, it is told
-// the names, and no number but its own.
+// the names, and no number but its own. If it wants to know how they are connected, it is told that too.
 func TestMembersOverEachDialect(t *testing.T) {
 	for _, d := range []aimDialect{aimReplica, aimRelay, aimDuplex} {
 		t.Run(d.name, func(t *testing.T) {
-			for _, tt := range []struct{ asks, hidden bool }{{false, false}, {true, false}, {true, true}} {
+			for _, tt := range []struct{ asks, hidden, vias bool }{{}, {asks: true}, {asks: true, hidden: true}, {asks: true, vias: true}} {
 				asks, g := tt.asks, aimGame(4, &aimCount{})
 				if tt.hidden {
 					g.Sees = func(*world.World, world.PlayerID, world.ID) bool { return false }
@@ -175,7 +175,11 @@ func TestMembersOverEachDialect(t *testing.T) {
 				others.inbox.knock = h.knock
 				h.Add(others)
 				a := d.enter(t, chance.Seed(t, 1), 50*time.Millisecond, h, nil)
-				a.members = map[string]message.Member{}
+				a.members, a.vias = map[string]message.Member{}, tt.vias
+				wish, code := []byte(nil), uint8(message.DuplexRoster)
+				if tt.vias {
+					wish, code = []byte{message.MembersVia}, message.DuplexVias
+				}
 				var seats []*Seat
 				for i := range 100 {
 					seats = append(seats, others.sit(fmt.Sprint("somebody-", i)))
@@ -183,11 +187,11 @@ func TestMembersOverEachDialect(t *testing.T) {
 				if asks {
 					switch c := a.node.(type) {
 					case aimReplicaClient:
-						must(0, c.SendReserved(a.net.Now(), replica.Reliable, message.ReplicaMembers, nil))
+						must(0, c.SendReserved(a.net.Now(), replica.Reliable, message.ReplicaMembers, wish))
 					case aimRelayClient:
-						must(0, c.Send(a.net.Now(), relay.Unordered, relay.ToServer, []byte{message.RelayWho}))
+						must(0, c.Send(a.net.Now(), relay.Unordered, relay.ToServer, append([]byte{message.RelayWho}, wish...)))
 					case aimDuplexClient:
-						must(c.Query(a.net.Now(), duplex.Main, message.DuplexRoster, nil))
+						must(c.Query(a.net.Now(), duplex.Main, code, nil))
 					}
 				}
 				a.play(t, 5*time.Second)
@@ -205,8 +209,14 @@ func TestMembersOverEachDialect(t *testing.T) {
 				for _, m := range a.members {
 					if m.Entity == a.own {
 						own++
+						if tt.vias && m.Via.Dialect() != d.name {
+							t.Errorf("its own dialect is %q", m.Via.Dialect())
+						}
 					} else if m.Entity != 0 {
 						numbers++
+					}
+					if m.Entity != a.own && m.Via != 0 {
+						t.Errorf("%s is at a desk, and not over %q", m.Name, m.Via.Dialect())
 					}
 				}
 				if len(a.members) != want || own != min(want, 1) || (numbers == 0) != (tt.hidden || !asks) {

@@ -61,8 +61,8 @@ func (r *Room) handle(q *request) {
 		r.wants(s, q.place, q.tag)
 	case q.ask == askKnown:
 		r.knows(s)
-	case q.ask == askMembers:
-		r.listen(s)
+	case q.ask == askMembers, q.ask == askVias:
+		r.listen(s, q.ask == askVias)
 	case q.ask == askCorrect:
 		s.view.Refused(r.entityOf(s.player), r.tickOf(q))
 	}

@@ -15,6 +15,7 @@ const (
 	DuplexConfirm = 68 // no data: the client has its Session
 	DuplexStamped = 70 // AppendDuplexAct
 	DuplexRoster  = 71 // no data: the client wants to be told of members
+	DuplexVias    = 72 // no data: it wants to be told of members and their Via
 
 	// DuplexReply is added to the code of a query for the code of its reply.
 	DuplexReply = 128
@@ -33,6 +34,7 @@ const (
 	DuplexWorld   = -5 // SYNC_MSG: World
 	DuplexTick    = -5 // UPDATE_MSG: Fate, then AppendElement of the client's own entity
 	DuplexMember  = -7 // SYNC_MSG: Member; only for clients that have sent DuplexRoster
+	DuplexVia     = -8 // SYNC_MSG: Member.AppendViaTo; only for clients that have sent DuplexVias
 	DuplexSteer   = -6 // from the client, UPDATE_MSG, or SYNC_MSG without a feed: AppendDuplexSteer
 )
 

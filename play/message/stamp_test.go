@@ -71,7 +71,24 @@ func entryCodecs(t testing.TB, sim *world.Sim) map[string]codec {
 			return again, true
 		}, len(list) > 1}
 	}
-	ann, bob := Member{MemberJoined, 258, "ann"}, Member{MemberLeft, 0, "bob"}
+	ann, bob := Member{What: MemberJoined, Entity: 258, Name: "ann"}, Member{What: MemberLeft, Name: "bob"}
+	vias := func(o world.Order, list ...Member) codec {
+		var example []byte
+		for _, m := range list {
+			example = m.AppendViaTo(example, o)
+		}
+		return codec{example, func(b []byte) (again []byte, ok bool) {
+			for len(b) > 0 || !ok {
+				var m Member
+				if m, b, ok = ParseMemberVia(b, o); !ok || len(list) == 1 && len(b) > 0 {
+					return nil, false
+				}
+				again = m.AppendViaTo(again, o)
+			}
+			return again, true
+		}, len(list) > 1}
+	}
+	eve, dan := Member{What: MemberJoined, Entity: 258, Name: "eve", Via: ViaOf("replica", "ws")}, Member{What: MemberHere, Name: "dan", Via: ViaOf("realm", "tls")}
 	steer := func(o world.Order) codec {
 		return codec{someStamp.AppendTo(AppendSteer(nil, 1, 2, o), o), func(b []byte) ([]byte, bool) {
 			st, stamp, stamped, ok := ParseStampedSteer(b, o)
@@ -84,6 +101,7 @@ func entryCodecs(t testing.TB, sim *world.Sim) map[string]codec {
 		"replica: `parley.session`": session(Little), "relay: 4 from": session(Big), "duplex: SYNC_MSG of −3": session(Big),
 		"replica: `parley.world`": entered(Little), "relay: 7 from": entered(Big), "duplex: SYNC_MSG of −5": entered(Big),
 		"replica: `parley.player`": members(Little, ann, bob), "relay: 9 from": members(Big, ann, bob), "duplex: SYNC_MSG of −7": members(Big, ann),
+		"replica: `parley.player` with via": vias(Little, eve, dan), "relay: 9 from, with via": vias(Big, eve, dan), "duplex: SYNC_MSG of −8": vias(Big, eve),
 		"replica: `parley.tick`": fate(Little, nil), "relay: 8 from": fate(Big, record), "duplex: UPDATE_MSG of −5": fate(Big, AppendElement(nil, ball(t, sim))),
 		"replica: `steer` with a stamp": steer(Little), "relay: 0 to, with a stamp": steer(Big),
 		"replica: `throw` of a client, with a stamp": {someStamp.AppendTo(AppendParams(nil, throw.Fields, params, Little), Little), func(b []byte) ([]byte, bool) {

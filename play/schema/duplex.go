@@ -24,11 +24,12 @@ func Duplex(s *world.Schema) *core.Schema {
 				message.DuplexSession: core.Fixed(message.TokenBytes + 2),
 				message.DuplexWorld:   core.Sequence(core.Fixed(8+2+4), core.Counted(1), core.Fixed(8)),
 				message.DuplexMember:  core.Sequence(core.Fixed(1+2), core.Counted(1)),
+				message.DuplexVia:     core.Sequence(core.Fixed(1+2), core.Counted(1), core.Fixed(message.ViaBytes)),
 			},
 			// The SID is that of DuplexWorld, so this never goes over main.
 			Updates: map[int16]core.Size{message.DuplexTick: core.Sequence(core.Fixed(message.FateBytes), core.Kinds(kinds))},
 			Others:  core.Kinds(kinds), Kinds: true,
-			Moments: []int16{message.DuplexSaid, message.DuplexDone, message.DuplexSession, message.DuplexWorld, message.DuplexMember},
+			Moments: []int16{message.DuplexSaid, message.DuplexDone, message.DuplexSession, message.DuplexWorld, message.DuplexMember, message.DuplexVia},
 		},
 		FromClient: core.Elements{
 			Sizes:  map[int16]core.Size{message.DuplexSteer: core.Fixed(message.StampBytes + steerBytes)},
@@ -41,6 +42,7 @@ func Duplex(s *world.Schema) *core.Schema {
 			message.DuplexTerrain: {Data: core.Fixed(4), Reply: core.Growing(chunkBytes)},
 			message.DuplexConfirm: {},
 			message.DuplexRoster:  {},
+			message.DuplexVias:    {},
 			message.DuplexStamped: {Data: paramBytes(s, 0, 2+message.StampBytes)},
 			message.DuplexPass:    {Data: core.Growing(passBytes), Reply: core.Fixed(2), Pass: true},
 		},

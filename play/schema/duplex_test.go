@@ -55,6 +55,8 @@ func TestTheSizesOfDuplexMessages(t *testing.T) {
 		{"the world", core.FromServer, core.Message{Kind: sync, SID: message.DuplexWorld, Data: message.World{Mode: []byte("duel")}.AppendTo(nil, message.Big)}},
 		{"the world without a mode", core.FromServer, core.Message{Kind: sync, SID: message.DuplexWorld, Data: message.World{}.AppendTo(nil, message.Big)}},
 		{"a member", core.FromServer, core.Message{Kind: sync, SID: message.DuplexMember, Data: message.Member{What: message.MemberJoined, Entity: 5, Name: "ann"}.AppendTo(nil, message.Big)}},
+		{"a member and its via", core.FromServer, core.Message{Kind: sync, SID: message.DuplexVia, Data: message.Member{What: message.MemberJoined, Entity: 5, Name: "ann", Via: 0x11}.AppendViaTo(nil, message.Big)}},
+		{"the wish for members with their via", core.FromClient, core.Message{Kind: query, Code: message.DuplexVias}},
 		{"the wish for members", core.FromClient, core.Message{Kind: query, Code: message.DuplexRoster}},
 		{"a tick", core.FromServer, core.Message{Kind: update, SID: message.DuplexTick, Data: fate}},
 		{"a tick without a body", core.FromServer, core.Message{Kind: update, SID: message.DuplexTick, Data: append(fate[:message.FateBytes:message.FateBytes], 0)}},
