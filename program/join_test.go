@@ -26,7 +26,7 @@ func serveArena(t *testing.T, change ...func(*front.Config)) (s *front.Server, a
 	const any = "127.0.0.1:0"
 	config := front.Config{
 		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: true,
-		Accounts: storetest.OpenMemory, Sight: -1, Seed: 7, Registrations: -1, Log: slog.New(slog.DiscardHandler),
+		Accounts: storetest.OpenMemory, Sight: -1, Seed: 7, Registrations: -1, DataDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
 		f(&config)

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"maps"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +61,17 @@ func TestFilesAreTidy(t *testing.T) {
 	}
 	for _, dir := range slices.Sorted(maps.Keys(packages)) {
 		report(t, checkPackageComment(packages[dir]))
+	}
+}
+
+// What a server writes is not kept with the code: a test that starts one without a folder of its own leaves its data beside itself.
+func TestNoDataOfServersIsKept(t *testing.T) {
+	out, err := exec.Command("git", "ls-files", "--", ":/*parley-data/*").Output()
+	if err != nil {
+		t.Skip("this is no repository of git: ", err)
+	}
+	for path := range strings.Lines(string(out)) {
+		t.Errorf("%s is a server's own file: remove it, and give the test that writes it a folder (Config.DataDir)", strings.TrimSpace(path))
 	}
 }
 
