@@ -20,7 +20,7 @@ func servePlay(t *testing.T, change ...func(*front.Config)) (*front.Server, stri
 	var config front.Config
 	s, _, _ := serveArena(t, append(change, func(c *front.Config) { config = *c })...)
 	f := playFlags{addr: "127.0.0.1:0", rooms: true}
-	page, err := f.listen(s, arena.Game(), config)
+	page, err := f.listen(s, arena.Game(), config, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,6 +44,8 @@ type serveFlags struct {
 	ticketKey                                            string
 	logLevel                                             string
 	play                                                 playFlags
+	tls                                                  tlsFlags
+	certificate                                          *certificate // nil: the operator has given none
 }
 
 func (a *app) newServe() *cobra.Command {
@@ -87,6 +89,7 @@ variable PARLEY_… that names no flag is ignored, with a warning.`,
 	flags.StringVar(&f.web, "web", "127.0.0.1:8080", "where the status page, /metrics and the operator's API are served (TCP)")
 	flags.StringVar(&f.webHosts, "web-hosts", "", "host names under which the status page and the API may be asked for, as a.example,b.example")
 	f.play.register(cmd)
+	f.tls.register(cmd)
 	flags.StringVar(&f.data, "data", defaultData, "the folder of rooms, accounts, bans, used tickets, realm's certificate and the operator's token")
 	flags.StringVar(&f.postgres, "postgres", "", "keep accounts in this PostgreSQL database instead: a URL, or key=value pairs")
 	flags.StringVar(&f.relayLobby, "relay-lobby", "open", "open: relay's clients play in the world; connector: they play their own game through the server")
@@ -162,11 +165,14 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 		server.Close()
 		return advise(err)
 	}
-	play, err := f.play.listen(server, game, config)
+	play, err := f.play.listen(server, game, config, f.certificate)
 	if err != nil {
 		closePages(page)
 		server.Close()
 		return advise(err)
+	}
+	if f.certificate != nil {
+		f.certificate.start()
 	}
 	addrs := server.Addrs()
 	if play != nil {
@@ -182,7 +188,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	}
 	started = true
 	words.release()
-	say(cmd.OutOrStdout(), f.app.startTable(addrs, f.mainSeed(server, config), f.places())+"\n")
+	say(cmd.OutOrStdout(), f.app.startTable(addrs, f.certificate != nil, f.mainSeed(server, config), f.places())+"\n")
 	select {
 	case <-stopped.Done():
 		stop() // an operator who cannot wait until every player has heard interrupts again

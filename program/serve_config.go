@@ -86,6 +86,13 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (game f
 		}
 		closers = append(closers, func(bool) { lock.Close(context.Background()) })
 	}
+	if f.certificate, err = f.tls.open(f, log); err != nil {
+		return game, c, done, err
+	}
+	if f.certificate != nil {
+		c.RealmTLS = f.certificate.realm()
+		closers = append(closers, func(bool) { f.certificate.close() })
+	}
 	if f.record != "" {
 		file, closeFile, err := openRecording(f.record, f.recordOver)
 		if err != nil {
@@ -131,6 +138,9 @@ func (f *serveFlags) check() error {
 		return fmt.Errorf("--per-address must be at least 1, or -1 for no limit, not %d", f.perAddress)
 	case math.IsNaN(f.sight) || math.IsInf(f.sight, 0):
 		return fmt.Errorf("--sight must be a number of cells, or below 0 for everything, not %v", f.sight)
+	}
+	if err := f.tls.check(f); err != nil {
+		return err
 	}
 	return f.play.check()
 }

@@ -43,7 +43,7 @@ func (f *playFlags) check() error {
 }
 
 // listen serves the players' part, unless it is off.
-func (f *playFlags) listen(s *front.Server, game front.Game, c front.Config) (*web.Page, error) {
+func (f *playFlags) listen(s *front.Server, game front.Game, c front.Config, own *certificate) (*web.Page, error) {
 	if f.addr == front.Off {
 		return nil, nil
 	}
@@ -51,7 +51,11 @@ func (f *playFlags) listen(s *front.Server, game front.Game, c front.Config) (*w
 	if err != nil {
 		return nil, err
 	}
-	page, err := web.ListenPlay(f.addr, web.PlayConfig{Lobby: l, Rooms: f.rooms, Hosts: splitList(f.hosts), Origins: splitList(f.origins), Banned: s.Banned, Log: s.Log()})
+	hosts := splitList(f.hosts)
+	if own != nil {
+		hosts = append(hosts, own.names...)
+	}
+	page, err := web.ListenPlay(f.addr, web.PlayConfig{Lobby: l, TLS: own.pages(), Rooms: f.rooms, Hosts: hosts, Origins: splitList(f.origins), Banned: s.Banned, Log: s.Log()})
 	if wrong := (*net.AddrError)(nil); errors.As(err, &wrong) {
 		return nil, fmt.Errorf("--play: %s: %s; write host:port, such as :8000, or off", wrong.Addr, wrong.Err)
 	}

@@ -88,12 +88,15 @@ func (f *serveFlags) mainSeed(s *front.Server, c front.Config) uint64 {
 }
 
 // startTable is what people see.
-func (a *app) startTable(addrs []front.Addr, seed uint64, places []place) string {
+func (a *app) startTable(addrs []front.Addr, secure bool, seed uint64, places []place) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s serves %s (seed %d)\n\n", a.name, a.title(), seed)
 	for _, at := range addrs {
 		where := at.Addr.String()
-		if at.Name == "web" || at.Name == "play" {
+		switch {
+		case at.Name == "play" && secure:
+			where = "https://" + where + "/"
+		case at.Name == "web" || at.Name == "play":
 			where = "http://" + where + "/"
 		}
 		fmt.Fprintf(&b, "  %-12s %s\n", at.Name, where)

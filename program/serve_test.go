@@ -260,7 +260,7 @@ func TestTheReadyFileIsWhole(t *testing.T) {
 		t.Error("the file is still there when the server is gone")
 	}
 	f.unready()
-	table := ours().startTable(addrs, 9, []place{{"rooms", "/var/data/rooms"}, {"accounts", "/var/data"}})
+	table := ours().startTable(addrs, false, 9, []place{{"rooms", "/var/data/rooms"}, {"accounts", "/var/data"}})
 	for _, want := range []string{"seed 9", "replica      127.0.0.1:7000", "http://[::1]:80/", "accounts     /var/data", "rooms        /var/data/rooms"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("%q is missing from\n%s", want, table)
@@ -307,7 +307,7 @@ func TestWhereThingsAre(t *testing.T) {
 			t.Errorf("%+v: %q", tt.f, got)
 		}
 	}
-	if table := ours().startTable(nil, 9, nil); strings.Contains(table, "accounts") || strings.Contains(table, "rooms") {
+	if table := ours().startTable(nil, true, 9, nil); strings.Contains(table, "accounts") || strings.Contains(table, "rooms") {
 		t.Errorf("there are none:\n%s", table)
 	}
 }

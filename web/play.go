@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -22,6 +23,9 @@ import (
 // PlayConfig sets up the players' part. It must not be changed after use.
 type PlayConfig struct {
 	Lobby Lobby
+
+	// TLS, if set, has the part served over HTTPS. Its NextProtos must not have HTTP/2, as limits count connections. Default: plain HTTP.
+	TLS *tls.Config
 
 	// Rooms lets players open rooms, with POST /play/rooms.
 	Rooms bool
@@ -55,7 +59,7 @@ func ListenPlay(addr string, c PlayConfig) (*Page, error) {
 	p := &Page{}
 	p.server.Handler, p.server.ConnState, p.server.IdleTimeout = h, guard.watch, playIdle
 	p.server.RegisterOnShutdown(h.stop)
-	if err := p.listen(addr, c.Log, "play"); err != nil {
+	if err := p.listen(addr, c.TLS, c.Log, "play"); err != nil {
 		h.stop()
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func TestManyAddressesHoldAllConnections(t *testing.T) {
 	guard := newPlayGuard(40, 4, nil)
 	page := &Page{}
 	page.server.Handler, page.server.ConnState = x.play, guard.watch
-	if err := page.listen("127.0.0.1:0", nil, "play"); err != nil {
+	if err := page.listen("127.0.0.1:0", nil, nil, "play"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { page.Close(t.Context()) })

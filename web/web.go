@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -62,7 +63,7 @@ func Listen(addr string, c Config) (*Page, error) {
 	handler, stop := pages(c)
 	p.server.Handler, p.server.ConnState, p.server.ConnContext, p.server.IdleTimeout = handler, p.guard.watch, p.guard.context, idleTimeout
 	p.server.RegisterOnShutdown(stop)
-	if err := p.listen(addr, c.Log, "web"); err != nil {
+	if err := p.listen(addr, nil, c.Log, "web"); err != nil {
 		stop()
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func Listen(addr string, c Config) (*Page, error) {
 }
 
 // listen starts the server of a page that has its handler.
-func (p *Page) listen(addr string, log *slog.Logger, proto string) error {
+func (p *Page) listen(addr string, secure *tls.Config, log *slog.Logger, proto string) error {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
@@ -80,6 +81,9 @@ func (p *Page) listen(addr string, log *slog.Logger, proto string) error {
 	p.server.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn)
 	if log != nil {
 		p.server.ErrorLog = slog.NewLogLogger(log.With("proto", proto).Handler(), slog.LevelWarn)
+	}
+	if secure != nil {
+		l = tls.NewListener(l, secure)
 	}
 	go func() {
 		defer close(p.done)

@@ -85,6 +85,7 @@ var table = []row{
 	{path: "internal/patient", shell: everyFile},
 	{path: "internal/pagetest", shell: everyFile},
 	{path: "internal/promise", shell: everyFile},
+	{path: "internal/certs", modules: []string{"golang.org/x/crypto"}, shell: everyFile},
 	{path: "internal/plain"},
 	{path: "internal/scribe", mayImport: []string{"internal/plain"}, shell: everyFile},
 	{path: "internal/promise/gate", shell: everyFile},
