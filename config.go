@@ -151,6 +151,10 @@ type Config struct {
 	// RealmFirstType is the number of the kind that is type 0 in realm. Default 0: type numbers equal kind numbers.
 	RealmFirstType int
 
+	// Browsers, if set, brings players in browsers, who come over WebSocket and WebTransport to a port of their own. Package program sets it,
+	// and serves them at --play. Default: nobody does.
+	Browsers interface{ Dialects() []string }
+
 	// Log gets a line for each player that joins or leaves. Its handler may block: a goroutine of its own calls it, behind a
 	// bounded buffer. Each kind of line is limited to ten a second. Stats().Log counts the lines that were dropped. Default:
 	// slog.Default().

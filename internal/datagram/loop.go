@@ -44,6 +44,12 @@ type Core interface {
 	PollTransmit(buf []byte) (n int, to netip.AddrPort, ok bool)
 }
 
+// Mourner is a Core that is told when a session of its carrier has ended, so that it need not find out by silence.
+type Mourner interface {
+	// HandleGone says that nothing comes from an address any more, and that nothing that is sent there arrives.
+	HandleGone(now time.Time, from netip.AddrPort)
+}
+
 // LoopConfig says how a Loop runs. The zero LoopConfig is usable and is not
 // changed after use.
 type LoopConfig struct {

@@ -70,6 +70,12 @@ func (l *Loop) handle(now time.Time, in *RecvBatch) {
 		if m == nil {
 			return
 		}
+		if m.Gone {
+			if core, ok := l.core.(Mourner); ok {
+				core.HandleGone(now, m.From)
+			}
+			continue
+		}
 		if !l.config.Door.Shuts(now, m.From.Addr()) {
 			l.core.HandleDatagram(now, m.From, m.Data)
 		}

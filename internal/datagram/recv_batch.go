@@ -9,6 +9,9 @@ type Message struct {
 
 	// Data is the payload. It is a view into the batch: see RecvBatch.
 	Data []byte
+
+	// Gone says that nothing comes from this address any more, as the session has ended that had it. There is no Data.
+	Gone bool
 }
 
 // RecvBatch holds the datagrams of one read.
@@ -32,11 +35,19 @@ type RecvBatch struct {
 	segment int
 
 	maxDatagram int
+	sessions    bool // what is added comes from sessions
 }
 
 // NewRecvBatch returns an empty batch for n buffers. Datagrams beyond maxDatagram bytes are left out.
 func NewRecvBatch(n, maxDatagram int) RecvBatch {
 	return RecvBatch{entries: make([]recvEntry, n), maxDatagram: maxDatagram}
+}
+
+// NewSessionBatch is NewRecvBatch for a carrier of sessions: other batches leave out what seems to come from the address of one.
+func NewSessionBatch(n, maxDatagram int) RecvBatch {
+	b := NewRecvBatch(n, maxDatagram)
+	b.sessions = true
+	return b
 }
 
 // recvEntry is one buffer of a batch: a datagram, or a train of them that the
@@ -88,6 +99,10 @@ func (b *RecvBatch) Clear() {
 // caller must not add more than Cap buffers.
 func (b *RecvBatch) Add(from netip.AddrPort, data []byte, segment int) {
 	count := uint64(1)
+	if !b.sessions && IsSession(from.Addr()) {
+		b.forged(len(data), segment)
+		return
+	}
 	if segment > 0 && segment < len(data) {
 		data, segment, count = b.addTrain(data, segment)
 	} else {
@@ -104,9 +119,25 @@ func (b *RecvBatch) Add(from netip.AddrPort, data []byte, segment int) {
 	b.Tally.Bytes += uint64(len(data))
 	e := &b.entries[b.count]
 	b.count++
-	e.From = from
+	e.From, e.Gone = from, false
 	e.Data = data[:len(data):len(data)]
 	e.segment = segment
+}
+
+// forged counts a buffer from an address that only sessions have.
+func (b *RecvBatch) forged(n, segment int) {
+	count := uint64(1)
+	if segment > 0 && segment < n {
+		count = uint64((n + segment - 1) / segment)
+	}
+	b.Tally.Forged += count
+}
+
+// AddGone appends the end of a session. It counts as a buffer.
+func (b *RecvBatch) AddGone(from netip.AddrPort) {
+	e := &b.entries[b.count]
+	b.count++
+	*e = recvEntry{Message: Message{From: from, Gone: true}}
 }
 
 // addTrain returns the part of a train that is within the limit, and its number of

@@ -77,5 +77,17 @@ func (b *SendBatch) Reset() {
 // Entries returns the datagrams in order. The carrier that writes the batch may change them.
 func (b *SendBatch) Entries() []SendEntry { return b.entries[:b.count] }
 
+// Filter keeps the entries for which keep reports true, in order.
+func (b *SendBatch) Filter(keep func(e *SendEntry) bool) {
+	n := 0
+	for i := range b.entries[:b.count] {
+		if e := &b.entries[i]; keep(e) {
+			b.entries[n] = *e
+			n++
+		}
+	}
+	b.count = n
+}
+
 // Payload returns the bytes of entry e.
 func (b *SendBatch) Payload(e *SendEntry) []byte { return b.Arena[e.Off : e.Off+e.N] }

@@ -3,13 +3,14 @@ package datagram
 // Stats counts every fate of a datagram at one carrier since it was opened.
 //
 // A datagram given to Write counts in exactly one of OutDatagrams and OutLost.
-// A datagram that the carrier received counts in exactly one of InDatagrams and InTruncated.
+// A datagram that the carrier received counts in exactly one of InDatagrams, InTruncated and InForged.
 type Stats struct {
 	InDatagrams uint64 // delivered to the reader
 	InBytes     uint64 // payload of those
 	InBatches   uint64 // system calls that brought at least one
 	InJoined    uint64 // of InDatagrams, how many came joined with others (GRO)
 	InTruncated uint64 // larger than the largest that is read, not delivered
+	InForged    uint64 // from an address that only sessions of browsers have, not delivered
 	InGathers   uint64 // times that the reader waited for more: see udp.Config
 	InDropped   uint64 // lost before the read because the receive buffer was full
 
@@ -77,5 +78,5 @@ func (f Fault) String() string {
 
 // Tally sums up what one batch did, so that a carrier's counters are touched once a batch.
 type Tally struct {
-	Datagrams, Bytes, Joined, Truncated uint64
+	Datagrams, Bytes, Joined, Truncated, Forged uint64
 }

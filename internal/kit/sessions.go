@@ -175,6 +175,8 @@ func (x *piped) end() {
 	})
 }
 
+func (x *piped) Carrier() string { return "tcp" }
+
 func (x *piped) Peer() netip.AddrPort { return x.peer }
 func (x *piped) Born() time.Time      { return x.born }
 func (x *piped) Entered()             {}

@@ -34,6 +34,9 @@ type Stream interface {
 	// Peer returns the address of the peer.
 	Peer() netip.AddrPort
 
+	// Carrier returns what brings the stream: "tcp", "tls", "ws" or "wt".
+	Carrier() string
+
 	// Born returns the time at which the carrier accepted the peer.
 	Born() time.Time
 

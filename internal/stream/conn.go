@@ -78,6 +78,14 @@ func newConn(h *hub, socket *net.TCPConn) (*Conn, error) {
 // Peer returns the address that the connection came from.
 func (c *Conn) Peer() netip.AddrPort { return c.peer }
 
+// Carrier is that of Stream.
+func (c *Conn) Carrier() string {
+	if c.tls != nil {
+		return "tls"
+	}
+	return "tcp"
+}
+
 // Born returns the time at which the connection was accepted.
 func (c *Conn) Born() time.Time { return c.born }
 

@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/admission"
 	"parley/internal/bans"
+	"parley/internal/datagram"
 )
 
 // errCut is the error of a connection that has more than maxPending bytes to write.
@@ -152,10 +153,10 @@ func (l *Listener) accept() {
 	}
 }
 
-// turnsAway reports whether a connection comes from a banned address.
+// turnsAway reports whether a connection comes from a banned address, or from one that only sessions of browsers have.
 func (l *Listener) turnsAway(socket *net.TCPConn) bool {
 	from, ok := socket.RemoteAddr().(*net.TCPAddr) // not of one that is gone already
-	return ok && l.door.Shuts(time.Now(), from.AddrPort().Addr())
+	return ok && datagram.IsSession(from.AddrPort().Addr()) || ok && l.door.Shuts(time.Now(), from.AddrPort().Addr())
 }
 
 // rest waits, and reports false if the listener was closed meanwhile.

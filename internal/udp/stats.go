@@ -9,9 +9,9 @@ import (
 // counters are a socket's counters. They are updated once per batch, not once per
 // datagram: an atomic addition costs as much as the copy of a small datagram.
 type counters struct {
-	inDatagrams, inBytes, inBatches, inJoined, inTruncated, inGathers, inDropped atomic.Uint64
-	outDatagrams, outBytes, outBatches, outJoined, outLost, outWaits             atomic.Uint64
-	inFaults, outFaults                                                          [len(datagram.Faults{})]atomic.Uint64
+	inDatagrams, inBytes, inBatches, inJoined, inTruncated, inForged, inGathers, inDropped atomic.Uint64
+	outDatagrams, outBytes, outBatches, outJoined, outLost, outWaits                       atomic.Uint64
+	inFaults, outFaults                                                                    [len(datagram.Faults{})]atomic.Uint64
 }
 
 func (c *counters) snapshot() datagram.Stats {
@@ -21,6 +21,7 @@ func (c *counters) snapshot() datagram.Stats {
 		InBatches:    c.inBatches.Load(),
 		InJoined:     c.inJoined.Load(),
 		InTruncated:  c.inTruncated.Load(),
+		InForged:     c.inForged.Load(),
 		InGathers:    c.inGathers.Load(),
 		InDropped:    c.inDropped.Load(),
 		OutDatagrams: c.outDatagrams.Load(),
@@ -49,6 +50,9 @@ func (c *counters) received(t *datagram.Tally) {
 	}
 	if t.Truncated != 0 {
 		c.inTruncated.Add(t.Truncated)
+	}
+	if t.Forged != 0 {
+		c.inForged.Add(t.Forged)
 	}
 }
 

@@ -96,7 +96,7 @@ func newDuplex(h *Hub, c DuplexConfig) (*Duplex, duplex.Config) {
 	}
 	return d, duplex.Config{
 		Schema: schema.Duplex(h.Schema()), MaxPlayers: h.cfg.MaxPlayers, TakeID: d.takeNumber, FreeID: d.freeNumber,
-		Judge: d.judge, Enter: d.mayEnter, WaitingPerAddress: waiting, Banned: h.cfg.Banned, Log: c.Log,
+		Judge: d.judge, Enter: d.mayEnter, WaitingPerAddress: waiting, Sessions: h.hall("duplex"), Banned: h.cfg.Banned, Log: c.Log,
 	}
 }
 
@@ -182,7 +182,7 @@ func (d *Duplex) seat(c *duplex.Conn) *duplexSeat {
 	s, ok := c.Owner.(*duplexSeat)
 	if !ok {
 		s = &duplexSeat{conn: c}
-		s.connect(d, s, c.MainAddr(), d.hub.number(&c.LogNumber))
+		s.connect(d, s, c.MainAddr(), d.hub.carrierOf(d.name, c.MainAddr(), d.carrier), d.hub.number(&c.LogNumber))
 		c.Owner = s
 	}
 	return s

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/carry"
+	"parley/internal/datagram"
 	"parley/play/keep"
 	"parley/protocol/relay"
 	"parley/world"
@@ -56,6 +58,9 @@ type Config struct {
 
 	// Record, if set, receives the recording of all inputs of the main room.
 	Record io.Writer
+
+	// Browsers brings players in browsers: a carry.Building. Default: nobody does.
+	Browsers interface{ Dialects() []string }
 
 	// Banned reports whether an address is banned. Any goroutine may call it, and it must not block. Default: none is.
 	Banned func(now time.Time, from netip.Addr) bool
@@ -168,6 +173,7 @@ func New(c Config) (*Hub, error) {
 		epoch: time.Now(), patience: spinLooks,
 	}
 	h.visits = []func(){h.publish}
+	carry.BuildingOf(c.Browsers).UseBans(c.Banned)
 	if h.cfg.Banned == nil {
 		h.cfg.Banned = func(time.Time, netip.Addr) bool { return false }
 	}
@@ -334,4 +340,17 @@ func (h *Hub) Shutdown(late context.Context) error {
 	}
 	wg.Wait()
 	return errors.Join(append(errs, h.gate.close(late))...)
+}
+
+// hall returns the sessions of a dialect's players in browsers. It may be nil, and can be used then.
+func (h *Hub) hall(dialect string) *carry.Hall {
+	return carry.BuildingOf(h.cfg.Browsers).Hall(dialect)
+}
+
+// carrierOf returns what brings the stream of a player: what brings the dialect's streams, if it is no session.
+func (h *Hub) carrierOf(dialect string, peer netip.AddrPort, usual string) string {
+	if k := h.hall(dialect).StreamKind(peer); k != datagram.UDP {
+		return k.String()
+	}
+	return usual
 }

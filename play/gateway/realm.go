@@ -131,7 +131,7 @@ func newRealm(h *Hub, c RealmConfig) (*Realm, realm.Config, error) {
 	d := &Realm{service: newService(h, "realm", "tls", realmSize), cfg: c, codec: core.NewCodec(game), typed: schema.RealmTyped(h.Schema())}
 	s.Schema, s.TickRate, s.MaxPlayers, s.OwnChat = game, h.cfg.TickRate, h.cfg.MaxPlayers, true
 	s.TerrainByTurn = true
-	s.Banned = h.cfg.Banned
+	s.Banned, s.Sessions = h.cfg.Banned, h.hall("realm")
 	if s.Plain {
 		d.carrier = "tcp"
 	}
@@ -204,7 +204,7 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 			s.leave(true)
 		}
 		s = &realmSeat{conn: c}
-		s.connect(d, s, c.Peer(), d.hub.number(&c.LogNumber))
+		s.connect(d, s, c.Peer(), d.hub.carrierOf(d.name, c.Peer(), d.carrier), d.hub.number(&c.LogNumber))
 		s.account = d.cfg.Accounts != nil
 		s.name, s.wants = ev.Question.Name, ev.Question.Room
 		c.Owner = s

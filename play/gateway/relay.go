@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"unicode/utf8"
 
+	"parley/internal/datagram"
 	"parley/play/message"
 	"parley/protocol/relay"
 	relaycore "parley/protocol/relay/core"
@@ -71,7 +72,7 @@ type RelayConfig struct {
 func NewRelay(h *Hub, c RelayConfig) (*Relay, error) {
 	d := &Relay{service: newService(h, "relay", "udp", plainSize), seats: map[*relay.Peer]*relaySeat{}}
 	config := relay.Config{
-		MaxPeers: 2 * h.cfg.MaxPlayers, Banned: h.cfg.Banned, Log: c.Log,
+		MaxPeers: 2 * h.cfg.MaxPlayers, Sessions: h.hall("relay"), Banned: h.cfg.Banned, Log: c.Log,
 		Lobby: relaycore.NewEntryLobby(relaycore.EntryConfig{Unproven: c.Unproven, GameCodes: message.RelaySay + 1}),
 	}
 	server, err := relay.Listen(c.Addr, config, d.handle)
@@ -125,7 +126,7 @@ func (d *Relay) handle(p *relay.Peer, ev relay.Event) {
 // judge looks at the pass of a newcomer, and has the hub decide.
 func (d *Relay) judge(n *relaycore.Newcomer, name string) {
 	s := &relaySeat{newcomer: n}
-	s.connect(d, s, n.Addr(), d.hub.number(&s.logNumber))
+	s.connect(d, s, n.Source(), datagram.KindOf(n.Addr().Addr()).String(), d.hub.number(&s.logNumber))
 	var err error
 	if s.pass, err = d.hub.gate.Judge(s.from, n.Pass()); err != nil {
 		d.hub.logRefusal(&s.Seat, err)

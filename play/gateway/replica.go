@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/pace"
 	"parley/play/message"
 	"parley/play/schema"
@@ -75,7 +76,7 @@ type ReplicaConfig struct {
 // NewReplica starts to serve the world over replica.
 func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 	d := newReplica(h)
-	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, EnterWithin: 10 * time.Second, Banned: h.cfg.Banned, Log: c.Log}, d.handle)
+	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, EnterWithin: 10 * time.Second, Sessions: h.hall("replica"), Banned: h.cfg.Banned, Log: c.Log}, d.handle)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ func (d *Replica) handle(c *replica.Conn, ev replica.Event) {
 	switch ev.Kind {
 	case replica.EventConnected:
 		s := &replicaSeat{conn: c}
-		s.connect(d, s, c.Peer(), d.hub.number(&c.LogNumber))
+		s.connect(d, s, c.Source(), datagram.KindOf(c.Peer().Addr()).String(), d.hub.number(&c.LogNumber))
 		d.seats[c] = s
 	case replica.EventClosed:
 		if s := d.seats[c]; s != nil {

@@ -20,15 +20,16 @@ type Seat struct {
 	waiting int    // requests in the inbox; under its lock
 
 	// What the dialect knows before it asks to enter.
-	spectator bool       // it watches, and is no player
-	name      string     // of the account
-	wants     string     // the room, without a pass; empty for main
-	lent      bool       // its number is one that the dialect has reserved
-	account   bool       // its name is that of an account, whose password it knew
-	pass      *Pass      // nil of guests
-	from      netip.Addr // of the connection
-	peer      netip.AddrPort
-	logNumber uint32 // of the connection, in the log
+	spectator bool           // it watches, and is no player
+	name      string         // of the account
+	wants     string         // the room, without a pass; empty for main
+	lent      bool           // its number is one that the dialect has reserved
+	account   bool           // its name is that of an account, whose password it knew
+	pass      *Pass          // nil of guests
+	from      netip.Addr     // of the connection
+	peer      netip.AddrPort // its true address
+	carrier   string         // what brings its packets
+	logNumber uint32         // of the connection, in the log
 
 	considered bool    // its pass was found good, and it has not entered yet
 	entering   bool    // its ticket is being spent, or its name looked up
@@ -62,16 +63,13 @@ type Seat struct {
 }
 
 // connect says over which connection a seat is.
-func (s *Seat) connect(d Dialect, own client, peer netip.AddrPort, logNumber uint32) {
-	s.dialect, s.own, s.peer, s.from, s.logNumber = d, own, peer, peer.Addr(), logNumber
+func (s *Seat) connect(d Dialect, own client, peer netip.AddrPort, carrier string, logNumber uint32) {
+	s.dialect, s.own, s.peer, s.from, s.carrier, s.logNumber = d, own, peer, peer.Addr(), carrier, logNumber
 }
 
 // sits notes over which connection a player is.
 func (p *Player) sits(s *Seat) {
-	p.seat, p.Dialect, p.Addr, p.Conn = s, s.dialect.Name(), s.peer, s.logNumber
-	if d, ok := s.dialect.(interface{ Carrier() string }); ok {
-		p.Carrier = d.Carrier()
-	}
+	p.seat, p.Dialect, p.Addr, p.Carrier, p.Conn = s, s.dialect.Name(), s.peer, s.carrier, s.logNumber
 }
 
 // chunkAsk is a chunk that a player wants, and the dialect's own tag for the answer.
@@ -92,7 +90,7 @@ type Player struct {
 	Name    string
 	Dialect string            // the last, of a player who is away; empty if that was before a restart
 	Addr    netip.AddrPort    // of its connection; as Dialect, Carrier and Conn it is that of the last one
-	Carrier string            // "udp", "tcp" or "tls"
+	Carrier string            // "udp", "tcp", "tls", "ws" or "wt"
 	Conn    uint32            // the number of its connection in the log
 	Since   time.Time         // when it joined, or the server began to run its room again
 	seat    *Seat             // nil while the player is away

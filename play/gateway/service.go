@@ -23,9 +23,6 @@ func newService(h *Hub, name, carrier string, size fieldSize) service {
 // Name returns the dialect's name.
 func (d *service) Name() string { return d.name }
 
-// Carrier returns what brings the dialect's packets: "udp", "tcp" or "tls".
-func (d *service) Carrier() string { return d.carrier }
-
 func (d *service) requests() *inbox { return &d.inbox }
 
 func (d *service) visit(fn func()) {

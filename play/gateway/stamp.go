@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/netip"
 
+	"parley/internal/datagram"
 	"parley/play/message"
 	"parley/protocol/stamp"
 	stampcore "parley/protocol/stamp/core"
@@ -47,7 +48,7 @@ type StampConfig struct {
 func NewStamp(h *Hub, c StampConfig) (*Stamp, error) {
 	d := &Stamp{service: newService(h, "stamp", "udp", plainSize), seats: map[*stamp.Conn]*stampSeat{}, room: c.Room}
 	config := stamp.Config{
-		MaxConns: h.cfg.MaxPlayers, MaxUnacked: spectatorBytes, Banned: h.cfg.Banned, Log: c.Log,
+		MaxConns: h.cfg.MaxPlayers, MaxUnacked: spectatorBytes, Sessions: h.hall("stamp"), Banned: h.cfg.Banned, Log: c.Log,
 	}
 	server, err := stamp.Listen(c.Addr, config, d.handle)
 	if err != nil {
@@ -77,7 +78,7 @@ func (d *Stamp) handle(c *stamp.Conn, ev stamp.Event) {
 		d.hub.number(&c.LogNumber)
 	case stamp.EventEntered: // who confirms nothing sees nothing
 		s := &stampSeat{conn: c}
-		s.connect(d, s, c.Peer(), d.hub.number(&c.LogNumber))
+		s.connect(d, s, c.Source(), datagram.KindOf(c.Peer().Addr()).String(), d.hub.number(&c.LogNumber))
 		s.spectator, s.wants = true, d.room
 		d.seats[c] = s
 		s.enter("")

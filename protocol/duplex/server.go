@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/admission"
 	"parley/internal/bans"
+	"parley/internal/carry"
 	"parley/internal/pace"
 	"parley/internal/shell"
 	"parley/internal/stream"
@@ -91,8 +92,8 @@ func listen(addr, feed string) (net.Listener, *udp.Socket, error) {
 	}
 }
 
-// serve starts a server over sockets that are open. carry makes the carrier of its mains.
-func serve(listener net.Listener, carry func(net.Listener, stream.Config) stream.Carrier, socket *udp.Socket, c Config, handle func(*Conn, Event)) *Server {
+// serve starts a server over sockets that are open. bring makes the carrier of its mains.
+func serve(listener net.Listener, bring func(net.Listener, stream.Config) stream.Carrier, socket *udp.Socket, c Config, handle func(*Conn, Event)) *Server {
 	var key [32]byte
 	cryptorand.Read(key[:])
 	s := &Server{
@@ -105,10 +106,11 @@ func serve(listener net.Listener, carry func(net.Listener, stream.Config) stream
 	if handle == nil {
 		s.handle = func(*Conn, Event) {}
 	}
-	s.mains = carry(listener, stream.Config{
+	mains := bring(listener, stream.Config{
 		TLS: c.TLS, HandshakeTime: s.mux.JoinTimeout(), Linger: drainWait, Door: bans.NewDoor(c.Banned), Log: s.log,
 		Waiting: admission.PorchConfig{Host: c.WaitingPerAddress, Network: 8 * c.WaitingPerAddress, Total: min(c.WaitingPerAddress, 0)},
 	})
+	s.mains = carry.JoinStreams(mains, carry.HallOf(c.Sessions))
 	s.mux.SetHooks(core.Hooks{
 		Pace: func(now time.Time, c *Conn, beside int) (budget, unacked int, probe bool) {
 			p := s.lineOf(c).Pace(now, beside)
@@ -117,7 +119,7 @@ func serve(listener net.Listener, carry func(net.Listener, stream.Config) stream
 		Estimate: func(c *Conn) pace.Estimate { return s.lineOf(c).Estimate() },
 	})
 	s.log.Info("listening", "main", listener.Addr())
-	s.shell = shell.Serve(socket, shellCore{s.mux, s}, shell.ServerConfig{
+	s.shell = shell.Serve(carry.Join(socket, carry.HallOf(c.Sessions)), shellCore{s.mux, s}, shell.ServerConfig{
 		Name: "duplex", Closed: ErrServerClosed, Events: s.turn, Door: bans.NewDoor(c.Banned),
 	})
 	s.mains.Start(socket.Wake)

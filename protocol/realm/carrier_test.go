@@ -126,6 +126,7 @@ type quietStream struct {
 
 func (s quietStream) Peer() netip.AddrPort { return s.peer }
 func (s quietStream) Born() time.Time      { return s.born }
+func (s quietStream) Carrier() string      { return "tcp" }
 func (s quietStream) Entered()             {}
 func (s quietStream) Ready() bool          { return true }
 func (s quietStream) Send([]byte)          {}

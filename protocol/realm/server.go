@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/bans"
+	"parley/internal/carry"
 	"parley/internal/datagram"
 	"parley/internal/pace"
 	"parley/internal/shell"
@@ -57,8 +58,8 @@ func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, err
 	return listen(addr, stream.Serve, c, handle)
 }
 
-// listen starts a server. carry makes the carrier of its streams.
-func listen(addr string, carry func(net.Listener, stream.Config) stream.Carrier, c Config, handle func(*Conn, Event)) (*Server, error) {
+// listen starts a server. bring makes the carrier of its streams.
+func listen(addr string, bring func(net.Listener, stream.Config) stream.Carrier, c Config, handle func(*Conn, Event)) (*Server, error) {
 	secured, fingerprint, err := c.secure()
 	if err != nil {
 		return nil, fmt.Errorf("realm: %w", err)
@@ -99,10 +100,11 @@ func listen(addr string, carry func(net.Listener, stream.Config) stream.Carrier,
 	}
 	s.mux.SetHooks(hooks)
 	filled := s.mux.Config()
-	s.streams = carry(socket, stream.Config{
+	listener := bring(socket, stream.Config{
 		TLS: secured, HandshakeTime: filled.VersionWithin, Linger: filled.Linger, Waiting: c.porch(filled.MaxWaiting),
 		Door: bans.NewDoor(c.Banned), Log: s.log,
 	})
+	s.streams = carry.JoinStreams(listener, carry.HallOf(c.Sessions))
 	s.log.Info("listening", "fingerprint", fingerprint)
 	carrier := datagram.NewSilent(local, netip.AddrPort{})
 	s.shell = shell.Serve(carrier, shellCore{s.mux, s}, shell.ServerConfig{

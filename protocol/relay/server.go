@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/bans"
+	"parley/internal/carry"
 	"parley/internal/datagram"
 	"parley/internal/shell"
 	"parley/internal/udp"
@@ -27,6 +28,7 @@ var ErrServerClosed = errors.New("relay: server closed")
 // View, Stats, Shutdown or Close: they wait for the loops.
 type Server struct {
 	shell  *shell.Server
+	hall   *carry.Hall
 	first  datagram.Carrier // of the first port; a loop may need it before shell is set
 	handle func(p *Peer, ev Event)
 	door   *bans.Door
@@ -79,6 +81,7 @@ func serve(carrier datagram.Carrier, listen func() (datagram.Carrier, error), c 
 	log, flush := shell.ServerLog(c.Log, "relay", carrier.LocalAddr())
 	s := &Server{
 		first:  carrier,
+		hall:   carry.HallOf(c.Sessions),
 		handle: handle,
 		door:   bans.NewDoor(c.Banned),
 		log:    log,
@@ -91,7 +94,7 @@ func serve(carrier datagram.Carrier, listen func() (datagram.Carrier, error), c 
 	s.mux = core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key, opener{s})
 	s.mux.First().SetNumber(carrier.LocalAddr().Port())
 	s.log.Info("listening")
-	s.shell = shell.Serve(carrier, s.mux, shell.ServerConfig{
+	s.shell = shell.Serve(carry.Join(carrier, s.hall), s.mux, shell.ServerConfig{
 		Name: "relay", Closed: ErrServerClosed, Events: func() { s.finishTurn(s.mux.First()) }, Lock: &s.mu, Door: s.door, Flush: flush,
 	})
 	return s
@@ -154,11 +157,15 @@ func (s *Server) finishTurn(self *core.Port) {
 	for p, ev, ok := s.mux.PollEvent(); ok; p, ev, ok = s.mux.PollEvent() {
 		switch ev.Kind {
 		case EventJoined:
-			s.log.Info("joined", shell.Number(p.LogNumber), "peer", p.Addr(), "name", p.Name)
+			s.hall.Welcome(p.Addr())
+			s.log.Info("joined", shell.Number(p.LogNumber), "peer", p.Source(), "name", p.Name)
 		case EventLeft:
-			s.log.Info("left", shell.Number(p.LogNumber), "peer", p.Addr(), "reason", ev.Close.Reason, "text", ev.Close.Text)
+			s.log.Info("left", shell.Number(p.LogNumber), "peer", p.Source(), "reason", ev.Close.Reason, "text", ev.Close.Text)
 		}
 		s.handle(p, ev)
+		if ev.Kind == EventLeft {
+			s.hall.Hangup(p.Addr())
+		}
 	}
 	for p, ok := s.mux.PollPort(); ok; p, ok = s.mux.PollPort() {
 		s.wake(p, self)

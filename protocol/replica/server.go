@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/bans"
+	"parley/internal/carry"
 	"parley/internal/datagram"
 	"parley/internal/shell"
 	"parley/internal/udp"
@@ -26,6 +27,7 @@ var ErrServerClosed = errors.New("replica: server closed")
 // Stats, Shutdown or Close: they wait for the loop, which waits for the handler.
 type Server struct {
 	mux    *core.Mux
+	hall   *carry.Hall
 	shell  *shell.Server
 	handle func(c *Conn, ev Event)
 	log    *slog.Logger
@@ -60,12 +62,12 @@ func serve(carrier datagram.Carrier, c Config, handle func(*Conn, Event)) *Serve
 	var key core.Key
 	cryptorand.Read(key[:])
 	log, flush := shell.ServerLog(c.Log, "replica", carrier.LocalAddr())
-	s := &Server{mux: core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key), handle: handle, log: log}
+	s := &Server{hall: carry.HallOf(c.Sessions), mux: core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key), handle: handle, log: log}
 	if handle == nil {
 		s.handle = func(*Conn, Event) {}
 	}
 	s.log.Info("listening")
-	s.shell = shell.Serve(carrier, s.mux, shell.ServerConfig{
+	s.shell = shell.Serve(carry.Join(carrier, s.hall), s.mux, shell.ServerConfig{
 		Name: "replica", Closed: ErrServerClosed, Events: s.events, Quiet: s.mux.Quiet, Door: bans.NewDoor(c.Banned), Flush: flush,
 	})
 	return s
@@ -120,11 +122,15 @@ func (s *Server) events() {
 	var ev Event
 	for c := s.mux.NextEvent(&ev); c != nil; c = s.mux.NextEvent(&ev) {
 		if ev.Kind == EventClosed {
-			s.log.Info("disconnected", shell.Number(c.LogNumber), "peer", c.Peer(), "reason", ev.Close.Reason, "text", ev.Close.Text)
+			s.log.Info("disconnected", shell.Number(c.LogNumber), "peer", c.Source(), "reason", ev.Close.Reason, "text", ev.Close.Text)
 		}
 		s.handle(c, ev)
+		if ev.Kind == EventClosed {
+			s.hall.Hangup(c.Peer())
+		}
 		if ev.Kind == EventConnected { // by now it may have a number
-			s.log.Info("connected", shell.Number(c.LogNumber), "peer", c.Peer())
+			s.hall.Welcome(c.Peer())
+			s.log.Info("connected", shell.Number(c.LogNumber), "peer", c.Source())
 		}
 	}
 }

@@ -29,7 +29,7 @@ func Beside(t *testing.T, play func(t *testing.T, server datagram.Carrier, clien
 	synctest.Test(t, func(t *testing.T) {
 		at := Memory()
 		socket := at.Listen(t)
-		s := &beside{Carrier: socket, rest: socket.NewSendBatch(), in: datagram.NewRecvBatch(4, maxSessionDatagram)}
+		s := &beside{Carrier: socket, rest: socket.NewSendBatch(), in: datagram.NewSessionBatch(4, maxSessionDatagram)}
 		clients := []datagram.Carrier{at.Dial(t, socket.LocalAddr()), s.session(), s.session()}
 		play(t, s, clients)
 		for i, c := range clients {
@@ -145,7 +145,7 @@ func (x *session) NewSendBatch() *datagram.SendBatch {
 }
 
 func (x *session) Serve(turn datagram.Turn) error {
-	in := datagram.NewRecvBatch(1, maxSessionDatagram)
+	in := datagram.NewSessionBatch(1, maxSessionDatagram)
 	for woken := false; ; {
 		what, until := turn(&in, woken)
 		in.Clear()

@@ -102,6 +102,12 @@ type Config struct {
 	// Dial use it; the core does not.
 	TLS *tls.Config
 
+	// Sessions, at a server, knows the true addresses of clients in browsers, which the server's own addresses do not reach. Package parley sets
+	// it. Default: there are none.
+	Sessions interface {
+		Source(peer netip.AddrPort) netip.AddrPort
+	}
+
 	// Banned, at a server, reports whether an address is banned at the time now. What comes from a banned address is dropped and counted
 	// before anything else is done, and has no answer. Any goroutine may call it, for each datagram and each connection, so it must
 	// not block. Default: nobody is banned.

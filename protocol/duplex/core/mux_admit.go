@@ -109,7 +109,7 @@ func (m *Mux) handleFeedInit(now time.Time, from netip.AddrPort, d *Datagram) {
 	switch {
 	case !holds && m.silenced(now, from):
 		m.stats.Ignored++
-	case c == nil || c.e.state >= StateClosing || !m.cfg.AnyFeedAddr && from.Addr() != c.e.main.Addr():
+	case c == nil || c.e.state >= StateClosing || !m.cfg.AnyFeedAddr && admission.SourceOf(m.cfg.Sessions, from).Addr() != c.e.main.Addr():
 		m.stats.NoPlayer++
 	case !sameToken(d.Token, c.e.token):
 		m.wrongToken(now, from)

@@ -31,6 +31,12 @@ type Config struct {
 	// package. Default 10 ms. If negative, it is sent at the end of the loop's turn.
 	FlushAfter time.Duration
 
+	// Sessions, at a server, knows the true addresses of clients in browsers, which the server's own addresses do not reach. Package parley sets
+	// it. Default: there are none.
+	Sessions interface {
+		Source(peer netip.AddrPort) netip.AddrPort
+	}
+
 	// Banned, at a server, reports whether an address is banned at the time now. What comes from a banned address is dropped and counted
 	// before anything else is done, and has no answer. Any goroutine may call it, for each datagram, so it must
 	// not block. Default: nobody is banned.

@@ -110,6 +110,7 @@ type rare struct {
 	parting    []byte    // confirmations that go out after the end
 	why        Close     // of Peer.Leave
 	expected   *expected
+	source     netip.AddrPort     // the true address of a peer at a server, if its own is made up
 	was        Progress           // how far it had come when it ended
 	resumeAt   uint64             // smaller ids are of a former conversation: see Progress
 	refusedAt  time.Time          // when a package of a peer was last not taken because too many wait

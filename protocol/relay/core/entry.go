@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"time"
+
+	"parley/internal/admission"
 )
 
 // EntryConfig sets up an EntryLobby. The zero EntryConfig is usable.
@@ -118,7 +120,7 @@ func (l *EntryLobby) full(now time.Time, port *Port, from netip.AddrPort, first 
 
 // welcome begins to wait for what a newcomer shows, nil if there are too many.
 func (l *EntryLobby) welcome(now time.Time, port *Port, from netip.AddrPort) *Newcomer {
-	n := &Newcomer{lobby: l, port: port, addr: from, until: now.Add(waitingLife)}
+	n := &Newcomer{lobby: l, port: port, addr: from, from: admission.SourceOf(port.mux.cfg.Sessions, from), until: now.Add(waitingLife)}
 	if !l.waiting.add(n) {
 		l.stats.Crowded++
 		return nil

@@ -124,7 +124,7 @@ func (l *OpenLobby) Admit(now time.Time, port *Port, from netip.AddrPort, first 
 		return nil, false
 	}
 	if l.closed() {
-		if !l.waiting.add(now, from) {
+		if !l.waiting.add(now, from, admission.SourceOf(port.mux.cfg.Sessions, from).Addr()) {
 			l.stats.Crowded++
 		}
 		return nil, false // the ticket comes next, or again
@@ -238,7 +238,7 @@ func (l *OpenLobby) mayJoin(now time.Time, port *Port, from netip.AddrPort) bool
 			Total:  admission.NoLimit,
 		}, port.mux.key)
 	}
-	if !l.joins.Allow(now, admission.Host(from.Addr()), 1) {
+	if !l.joins.Allow(now, admission.Host(admission.SourceOf(port.mux.cfg.Sessions, from).Addr()), 1) {
 		l.stats.Crowded++
 		return false
 	}

@@ -112,6 +112,9 @@ func (m *Mux) Traffic() Stats {
 	return s
 }
 
+// HandleGone ends the peer of a session that has ended: only the first port has sessions.
+func (m *Mux) HandleGone(now time.Time, from netip.AddrPort) { m.first.HandleGone(now, from) }
+
 // HandleDatagram takes a datagram at the first port.
 func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	m.first.HandleDatagram(now, from, b)

@@ -28,6 +28,7 @@ type Newcomer struct {
 	lobby *EntryLobby
 	port  *Port
 	addr  netip.AddrPort
+	from  netip.AddrPort // its true address
 	until time.Time
 
 	answer   uint32 // the id of the answer to its challenge
@@ -41,8 +42,11 @@ type Newcomer struct {
 	passID uint32
 }
 
-// Addr returns the newcomer's address.
+// Addr returns the newcomer's address. A session of a browser has one that is made up.
 func (n *Newcomer) Addr() netip.AddrPort { return n.addr }
+
+// Source returns the newcomer's true address, which rates, counts, bans and logs go by.
+func (n *Newcomer) Source() netip.AddrPort { return n.from }
 
 // Pass returns the pass that it has shown, nil if it has none. The bytes are not changed later.
 func (n *Newcomer) Pass() []byte { return n.pass }
@@ -193,7 +197,7 @@ func (w *newcomers) add(n *Newcomer) bool {
 	if w.of == nil {
 		w.of, w.hosts = map[netip.AddrPort]*Newcomer{}, admission.NewCrowd(maxWaitingHere)
 	}
-	if len(w.of) >= maxWaiting || !w.hosts.Enter(n.addr.Addr()) {
+	if len(w.of) >= maxWaiting || !w.hosts.Enter(n.from.Addr()) {
 		return false
 	}
 	w.of[n.addr] = n
@@ -205,5 +209,5 @@ func (w *newcomers) remove(n *Newcomer) {
 	n.gone = true
 	delete(w.of, n.addr)
 	w.ends.Set(n, time.Time{}, false)
-	w.hosts.Leave(n.addr.Addr())
+	w.hosts.Leave(n.from.Addr())
 }

@@ -40,8 +40,16 @@ type Peer struct {
 // member is embedded by a name that the users of a peer do not see.
 type member = roster.Member
 
-// Addr returns the peer's address.
+// Addr returns the peer's address. A session of a browser has one that is made up.
 func (p *Peer) Addr() netip.AddrPort { return p.end.peer }
+
+// Source returns the peer's true address, which rates, counts, bans and logs go by.
+func (p *Peer) Source() netip.AddrPort {
+	if p.end.rare == nil || !p.end.source.IsValid() {
+		return p.end.peer
+	}
+	return p.end.source
+}
 
 // RTT returns the round-trip time of the path, 0 while it is unknown: see Endpoint.RTT.
 func (p *Peer) RTT() time.Duration { return p.end.RTT() }

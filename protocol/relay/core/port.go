@@ -97,6 +97,23 @@ func (p *Port) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	}
 }
 
+// HandleGone ends the peer of a session that has ended, as a time-out would later.
+func (p *Port) HandleGone(now time.Time, from netip.AddrPort) {
+	p.mux.Advance(now)
+	if c := p.peers.Get(from); c != nil && c.end.state != StateClosed {
+		c.end.now = p.mux.now
+		why := Close{Reason: ReasonSilent, Text: carrierEnded}
+		if c.end.state == StateLeaving {
+			why = c.end.closing.close
+		}
+		c.end.end(why, false)
+		p.touch(c)
+	}
+}
+
+// carrierEnded says what has become of a session.
+const carrierEnded = "its carrier has ended"
+
 // admit asks the lobby about a package of a stranger. An empty unreliable one to the server
 // says that someone leaves, who is not here: it is not asked about.
 func (p *Port) admit(now time.Time, from netip.AddrPort, d *Datagram, b []byte) {
@@ -163,6 +180,9 @@ func (p *Port) add(addr netip.AddrPort, seat any) *Peer {
 	c := &Peer{port: p, end: newEndpoint(m.now, addr, false, m.rules, m.shared, 0), Seat: seat}
 	if m.doorman != nil {
 		c.end.resume(m.now, m.doorman.Resume(p, addr))
+	}
+	if from := admission.SourceOf(m.cfg.Sessions, addr); from != addr {
+		c.end.seldom().source = from
 	}
 	p.peers.Add(addr, c)
 	return c

@@ -189,6 +189,19 @@ func (e *Endpoint) Abort(now time.Time, reason string) {
 	e.endedBy(c)
 }
 
+// lost ends the connection because its session has ended: as after a time-out, or as after the goodbye that came before.
+func (e *Endpoint) lost(now time.Time) {
+	e.now = now
+	if x := e.ending; x != nil && x.challenged() && !x.leaving() && e.state < StateClosing {
+		e.end(x.verdict)
+		return
+	}
+	e.endedBy(Close{Reason: ReasonTimeout, Text: carrierEnded})
+}
+
+// carrierEnded says what has become of a session.
+const carrierEnded = "its carrier has ended"
+
 // settledAll reports whether nothing reliable is on its way.
 func (e *Endpoint) settledAll() bool {
 	return e.sender.InFlight(0) == 0 && e.outgoing.Len() == 0 && (e.client == nil || !e.client.more)

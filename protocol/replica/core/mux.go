@@ -35,6 +35,9 @@ type Mux struct {
 	lobby   *roster.Lobby[*Conn] // connections that have not entered, and the places of those that have
 	replies roster.Replies
 
+	sources   map[*Conn]netip.AddrPort // true addresses of connections whose own are made up: few have one, and a Conn has no room for it
+	forgotten *Conn                    // the last that has ended: its source is forgotten with the next event
+
 	stats MuxStats
 	past  Stats // of connections that have ended
 }
@@ -175,6 +178,21 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	m.handleStranger(now, from, &p)
 }
 
+// source returns the true address of a peer.
+func (m *Mux) source(from netip.AddrPort) netip.Addr {
+	return admission.SourceOf(m.cfg.Sessions, from).Addr()
+}
+
+// HandleGone ends the connection of a session that has ended, as a time-out would later.
+func (m *Mux) HandleGone(now time.Time, from netip.AddrPort) {
+	m.now = now
+	if c := m.conns.Get(from); c != nil {
+		c.endpoint.lost(now)
+		m.conns.Touch(c)
+	}
+	m.half.Drop(now, from)
+}
+
 // handleInit answers someone who wants to connect: "The server answers each init
 // of a handshake with an accept, sequence 1, fresh times".
 func (m *Mux) handleInit(now time.Time, from netip.AddrPort, p *Packet) {
@@ -185,7 +203,7 @@ func (m *Mux) handleInit(now time.Time, from netip.AddrPort, p *Packet) {
 	case m.lobby.Full():
 		m.reject(from, serverFull)
 		return
-	case !m.lobby.HasRoom(from.Addr()):
+	case !m.lobby.HasRoom(m.source(from)):
 		m.stats.Crowded++
 		return
 	}
@@ -231,7 +249,7 @@ func (m *Mux) handleUnproven(now time.Time, from netip.AddrPort, v *halfOpen, p 
 		m.askUnproven(now, from, v)
 		return
 	}
-	if !m.down && !m.lobby.HasRoom(from.Addr()) {
+	if !m.down && !m.lobby.HasRoom(m.source(from)) {
 		m.stats.Crowded++
 		return
 	}
@@ -246,6 +264,7 @@ func (m *Mux) handleUnproven(now time.Time, from netip.AddrPort, v *halfOpen, p 
 	}
 	m.stats.Opened++
 	c := &Conn{mux: m}
+	c.hasSource(from)
 	c.endpoint.beginServer(now, from, m.cfg, m.shared, proven.extended, t, uint64(proven.next))
 	if proven.syncs > 0 {
 		c.endpoint.noteSync(proven.sequence, proven.sentAt)
@@ -288,7 +307,7 @@ func (m *Mux) askEvery() time.Duration { return max(m.cfg.SyncInterval, minAskEv
 // "an unreliable disconnect without a reason, 5 bytes, whose sequence is that of
 // the packet (an ack's acknowledged one)"; "a disconnect is never answered".
 func (m *Mux) handleStranger(now time.Time, from netip.AddrPort, p *Packet) {
-	if p.Kind == KindDisconnect || !m.notices.Allow(now, from.Addr(), 1) {
+	if p.Kind == KindDisconnect || !m.notices.Allow(now, m.source(from), 1) {
 		m.stats.Strangers++
 		return
 	}
@@ -369,6 +388,10 @@ func (m *Mux) PollEvent() (c *Conn, ev Event, ok bool) {
 // NextEvent is PollEvent, but writes the event to ev. It returns nil if there is no event.
 func (m *Mux) NextEvent(ev *Event) *Conn {
 	*ev = Event{}
+	if m.forgotten != nil {
+		delete(m.sources, m.forgotten)
+		m.forgotten = nil
+	}
 	for !m.conns.Quiet() || m.wake() {
 		c, _ := m.conns.Eventful()
 		c.endpoint.now = m.now
@@ -422,6 +445,9 @@ func (m *Mux) forget(c *Conn) {
 	m.lobby.Leave(c)
 	m.ended.End(m.now, c.endpoint.peer, c.endpoint.number)
 	m.stats.Ended++
+	if len(m.sources) > 0 {
+		m.forgotten = c
+	}
 	c.endpoint.Release()
 	one := c.Stats()
 	sums.Add(&m.past, &one)
@@ -467,8 +493,27 @@ func (c *Conn) Close(reason string) {
 	c.mux.conns.Touch(c)
 }
 
-// Peer returns the client's address.
+// Peer returns the client's address. A session of a browser has one that is made up.
 func (c *Conn) Peer() netip.AddrPort { return c.endpoint.peer }
+
+// Source returns the client's true address, which rates, counts, bans and logs go by. After the connection's EventClosed was handled, it may
+// return what Peer does.
+func (c *Conn) Source() netip.AddrPort {
+	if from, ok := c.mux.sources[c]; ok {
+		return from
+	}
+	return c.endpoint.peer
+}
+
+// hasSource notes the true address of a client whose address is made up.
+func (c *Conn) hasSource(from netip.AddrPort) {
+	if source := admission.SourceOf(c.mux.cfg.Sessions, from); source != from {
+		if c.mux.sources == nil {
+			c.mux.sources = map[*Conn]netip.AddrPort{}
+		}
+		c.mux.sources[c] = source
+	}
+}
 
 // RTT returns the smoothed round-trip time, 0 while it is unknown.
 func (c *Conn) RTT() time.Duration { return c.endpoint.RTT() }

@@ -18,7 +18,7 @@ const (
 
 // begin puts a new connection into the lobby, or gives it a place at once.
 func (m *Mux) begin(now time.Time, c *Conn) {
-	if gone, ok := m.lobby.Come(now, c.endpoint.peer.Addr(), c); ok {
+	if gone, ok := m.lobby.Come(now, c.Source().Addr(), c); ok {
 		m.stats.GaveWay++
 		gone.Close(gaveWay)
 	}

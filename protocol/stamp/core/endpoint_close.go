@@ -182,6 +182,25 @@ func (e *Endpoint) end(c Close) {
 	e.letGo()
 }
 
+// lost ends the connection because its session has ended: as after a time-out, or as after the goodbye that came before.
+func (e *Endpoint) lost(now time.Time) {
+	e.now = now
+	switch {
+	case e.state == StateClosed:
+	case e.state == StateClosing:
+		e.end(e.closing.close)
+	case e.leaving.pending():
+		e.end(e.leaving.close)
+	case e.challenge.pending():
+		e.end(e.challenge.verdict)
+	default:
+		e.end(Close{Reason: ReasonTimeout, Text: carrierEnded})
+	}
+}
+
+// carrierEnded says what has become of a session.
+const carrierEnded = "its carrier has ended"
+
 // letGo gives up what was to be sent.
 func (e *Endpoint) letGo() {
 	if e.side == FromServer {

@@ -65,7 +65,8 @@ func (s *MuxStats) Check() error {
 // Conn is a server's connection. It is owned by the goroutine that calls the Mux.
 type Conn struct {
 	member
-	number   uint32 // of the clock
+	number   uint32          // of the clock
+	source   *netip.AddrPort // nil: its address is the true one
 	mux      *Mux
 	endpoint Endpoint
 
@@ -143,6 +144,20 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	default:
 		m.stats.Strangers++ // "a disconnect is never answered"
 	}
+}
+
+// HandleGone ends the connection of a session that has ended, as a time-out would later.
+func (m *Mux) HandleGone(now time.Time, from netip.AddrPort) {
+	m.now = now
+	if c := m.conns.Get(from); c != nil {
+		c.endpoint.lost(now)
+		m.conns.Touch(c)
+	}
+}
+
+// source returns the true address of a peer.
+func (m *Mux) source(from netip.AddrPort) netip.Addr {
+	return admission.SourceOf(m.cfg.Sessions, from).Addr()
 }
 
 // Shutdown says goodbye to all clients and admits no new ones.
@@ -263,8 +278,23 @@ func (c *Conn) Close(reason string) {
 	c.mux.conns.Touch(c)
 }
 
-// Peer returns the client's address.
+// Peer returns the client's address. A session of a browser has one that is made up.
 func (c *Conn) Peer() netip.AddrPort { return c.endpoint.peer }
+
+// Source returns the client's true address, which rates, counts, bans and logs go by.
+func (c *Conn) Source() netip.AddrPort {
+	if c.source == nil {
+		return c.endpoint.peer
+	}
+	return *c.source
+}
+
+// hasSource notes the true address of a client whose address is made up.
+func (c *Conn) hasSource(from netip.AddrPort) {
+	if source := admission.SourceOf(c.mux.cfg.Sessions, from); source != from {
+		c.source = &source
+	}
+}
 
 // RTT returns the smoothed round-trip time, 0 while it is unknown.
 func (c *Conn) RTT() time.Duration { return c.endpoint.RTT() }

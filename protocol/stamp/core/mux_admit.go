@@ -15,7 +15,7 @@ func (m *Mux) handleInit(now time.Time, from netip.AddrPort) {
 		m.reject(now, from, why)
 		return
 	}
-	if !m.lobby.HasRoom(from.Addr()) {
+	if !m.lobby.HasRoom(m.source(from)) {
 		m.stats.Crowded++
 		return
 	}
@@ -58,16 +58,17 @@ func (m *Mux) handleAck(now time.Time, from netip.AddrPort, p *Packet) {
 		m.reject(now, from, why)
 		return
 	}
-	if !m.lobby.HasRoom(from.Addr()) {
+	if !m.lobby.HasRoom(m.source(from)) {
 		m.stats.Crowded++
 		return
 	}
 	m.stats.Opened++
 	c := &Conn{mux: m, number: m.ended.Next(now, from)}
+	c.hasSource(from)
 	c.endpoint.initServer(now, from, m.cfg, m.shared, t, p.Time)
 	m.conns.Add(from, c)
 	m.conns.Touch(c)
-	if gone, ok := m.lobby.Come(now, from.Addr(), c); ok {
+	if gone, ok := m.lobby.Come(now, c.Source().Addr(), c); ok {
 		m.stats.GaveWay++
 		gone.Close(gaveWay)
 	}
@@ -103,7 +104,7 @@ func (m *Mux) closeLate(now time.Time) {
 // common with a stranger but its own: so the time is its own too, and a client can tell the
 // notice by that as well.
 func (m *Mux) notice(now time.Time, from netip.AddrPort, p *Packet) {
-	if !m.notices.Allow(now, from.Addr(), 1) {
+	if !m.notices.Allow(now, m.source(from), 1) {
 		m.stats.Strangers++
 		return
 	}
