@@ -1,0 +1,51 @@
+package core
+
+import "time"
+
+// What the cluster's page settles.
+const (
+	// silence is how long a stage waits for an entry of a room that should have some before it bids for the room.
+	silence = 2 * time.Second
+
+	// repeatAsk is when requests that the log does not have yet are sent again, with the same numbers.
+	repeatAsk = 200 * time.Millisecond
+
+	// gather is how long requests of a node wait for others, so that a node sends at most one batch a millisecond.
+	gather = time.Millisecond
+
+	// snapshotEach is how often the sequencer saves a snapshot.
+	snapshotEach = 30 * time.Second
+)
+
+// Ours.
+const (
+	// repeatStore is when what was asked of the store is asked again, byte for byte: an answer may be lost, and an append that was done
+	// is known by its place in the log.
+	repeatStore = time.Second
+
+	// bidSpread spreads the bids of stages that have heard nothing for equally long, so that seldom two bid at once. It is arbitrary:
+	// with 30 stages and a store that answers in 20 ms two meet in every second try, and one of them wins all the same.
+	bidSpread = time.Second
+
+	// maxWaiting bounds the requests of a node that wait for the log. While the log stands still, a player who asks for more is refused,
+	// and the memory of a node does not grow with the length of the trouble.
+	maxWaiting = 4096
+
+	// maxWaitingBytes bounds their bytes: a request may have 512 bytes of chat.
+	maxWaitingBytes = 1 << 20
+
+	// maxBatch bounds the requests of a batch, and maxBatchBytes their bytes: a message of NATS may have 1 MiB.
+	maxBatch      = 512
+	maxBatchBytes = 256 << 10
+
+	// maxAhead bounds the requests of a tick that the sequencer has taken from one node, so that one node cannot fill all entries.
+	maxAhead = 1024
+
+	// maxBacklog bounds what was told ahead of a gap and is held until the gap is filled. Beyond it the newest are dropped: they are
+	// fetched in their turn.
+	maxBacklog = 256
+
+	// maxDiverged is how many divergences within divergedSpan stop a stage for good: its machine computes otherwise than the others.
+	maxDiverged  = 3
+	divergedSpan = time.Minute
+)
