@@ -16,12 +16,12 @@ type Config struct {
 type role uint8
 
 const (
-	loading     role = iota + 1 // the world is to be made of a snapshot and the log
-	following                   // a stage
-	bidding                     // a stage that wants to be the sequencer
-	sequencing                  // it makes the entries
-	catching                    // it has won, and runs what the log has before it makes an entry
-	stopped                     // nothing is done any more
+	loading    role = iota + 1 // the world is to be made of a snapshot and the log
+	following                  // a stage
+	bidding                    // a stage that wants to be the sequencer
+	sequencing                 // it makes the entries
+	catching                   // it has won, and runs what the log has before it makes an entry
+	stopped                    // nothing is done any more
 )
 
 // Room is one node's part of a room.

@@ -15,7 +15,7 @@ var oneSeed = flag.Uint64("core.seed", 0, "run this seed of TestRoomsInTrouble a
 // answers late, twice or not at all. One order of entries; the same state everywhere after each tick; what a player was told is in the log once;
 // and when the trouble is over all is well within 30 s.
 func TestRoomsInTrouble(t *testing.T) {
-	n := promise.Keeps(t, "T78", "cluster", promise.Tier(60, 500, 50_000))
+	n := promise.Keeps(t, "T78", "cluster", promise.Tier(20, 500, 50_000))
 	var sum Stats
 	first, last := uint64(1), uint64(n)
 	if *oneSeed != 0 {

@@ -59,6 +59,7 @@ var table = []row{
 	{path: "account/sqlite", mayImport: []string{"account", "account/internal/sqlstore"}, modules: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"}, shell: everyFile},
 	{path: "account/postgres", mayImport: []string{"account", "account/internal/sqlstore"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"}, shell: everyFile},
 	{path: "account/storetest", mayImport: []string{"account", "internal/patient", "internal/promise"}, modules: []string{"pgregory.net/rapid", "github.com/pressly/goose/v3"}, shell: everyFile},
+	{path: "cluster/core"},
 	{path: "cluster", modules: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server/v2"}, shell: everyFile},
 	{path: "capture", mayImport: []string{"protocol/*", "protocol/*/core"}, modules: []string{"github.com/gopacket/gopacket"}, shell: everyFile},
 	{path: "examples/...", mayImport: []string{".", "client", "program", "world", "arena", "protocol/*", "protocol/*/core", "simnet", "account", "account/sqlite",
