@@ -1,0 +1,81 @@
+// What brings datagrams to the server and back: WebTransport, a WebSocket, or whatever a test puts in their place.
+
+/** Transport carries datagrams. */
+export interface Transport {
+  readonly name: string
+  /** It may lose datagrams, so that copies ahead of loss are of use. */
+  readonly lossy: boolean
+  /** The greatest datagram. */
+  readonly maxPacket: number
+  onmessage: (b: Uint8Array) => void
+  onclose: () => void
+  send(b: Uint8Array<ArrayBuffer>): void
+  close(): void
+}
+
+/** maxWaiting is how much may wait for a slow socket. More is dropped, and the dialect sends again what is reliable. */
+const maxWaiting = 256 << 10
+
+/** openWebSocket opens a WebSocket: a message is a datagram. */
+export function openWebSocket(url: string, patience: number): Promise<Transport> {
+  return new Promise((resolve, reject) => {
+    const ws = new WebSocket(url)
+    ws.binaryType = "arraybuffer"
+    const t: Transport = {
+      name: "ws", lossy: false, maxPacket: 1200, onmessage() {}, onclose() {},
+      send(b) { if (ws.readyState === 1 && ws.bufferedAmount <= maxWaiting) ws.send(b) },
+      close() { ws.close() },
+    }
+    const late = setTimeout(() => ws.close(), patience)
+    ws.onopen = () => {
+      clearTimeout(late)
+      resolve(t)
+    }
+    ws.onmessage = (ev) => { if (ev.data instanceof ArrayBuffer) t.onmessage(new Uint8Array(ev.data)) }
+    ws.onclose = () => {
+      clearTimeout(late)
+      reject(new Error(`no WebSocket at ${url}`))
+      t.onclose()
+    }
+  })
+}
+
+/** openWebTransport opens a session of WebTransport, whose datagrams are the dialect's. hashes are those of the server's certificates. */
+export async function openWebTransport(url: string, hashes: string[], patience: number): Promise<Transport> {
+  const Session = (globalThis as any).WebTransport
+  if (!Session) throw new Error("this browser has no WebTransport")
+  const options = hashes.length > 0 ? { serverCertificateHashes: hashes.map((h) => ({ algorithm: "sha-256", value: bytesOf(h) })) } : {}
+  const wt = new Session(url, { ...options, congestionControl: "low-latency" })
+  const t: Transport = {
+    name: "wt", lossy: true, maxPacket: 1100, onmessage() {}, onclose() {},
+    send(b) { if (writer.desiredSize > 0) writer.write(b).catch(() => {}) },
+    close() { try { wt.close() } catch { /* it is closed */ } },
+  }
+  let late = 0 as any
+  wt.closed.catch(() => {}).then(() => t.onclose())
+  try {
+    await Promise.race([wt.ready, new Promise((_, reject) => { late = setTimeout(() => reject(new Error(`no WebTransport at ${url}`)), patience) })])
+  } catch (e) {
+    t.close()
+    throw e
+  } finally {
+    clearTimeout(late)
+  }
+  const { datagrams } = wt
+  datagrams.outgoingHighWaterMark = 64
+  const writer = (datagrams.createWritable ? datagrams.createWritable() : datagrams.writable).getWriter()
+  const reader = datagrams.readable.getReader()
+  void (async () => {
+    try {
+      for (let next = await reader.read(); !next.done; next = await reader.read()) t.onmessage(next.value)
+    } catch { /* the session has ended */ }
+    t.onclose()
+  })()
+  return t
+}
+
+/** bytesOf reads a hash in hex or in base64. */
+function bytesOf(hash: string): Uint8Array {
+  if (/^([0-9a-f]{2}[: ]?){32}$/i.test(hash)) return Uint8Array.from(hash.match(/[0-9a-f]{2}/gi)!, (h) => parseInt(h, 16))
+  return Uint8Array.from(atob(hash.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0))
+}

@@ -1,0 +1,479 @@
+// A player's world: the connection, which comes back by itself when it is lost, and the picture of what the server tells.
+
+import { Connection, clock } from "./connection.ts"
+import type { Event } from "./endpoint.ts"
+import { Picture } from "./picture.ts"
+import type { Member, Note, Predict } from "./picture.ts"
+import type { Schema } from "./schema.ts"
+import { openWebSocket, openWebTransport } from "./transport.ts"
+import type { Transport } from "./transport.ts"
+import { Writer, encode } from "./wire.ts"
+
+/** Game is the types of a game, as `parley schema --ts` writes them. */
+export interface Game { fingerprint: string; kinds: object; actions: object }
+/** AnyGame is a game of which no types are known. */
+export interface AnyGame { fingerprint: string; kinds: Record<string, Record<string, any>>; actions: Record<string, Record<string, any>> }
+
+/** Base is what every entity has. */
+export interface Base {
+  /** The number of the entity. It keeps it while it lives. */
+  id: number
+  /** It is the player's own. */
+  own: boolean
+  /** With a body: where it is, in cells, y up; where it looks, in radians from x towards y; its speed, in cells a tick; its sprite. */
+  x: number; y: number; heading: number; speed: number; sprite: number
+  /** The player whose own entity it is, unless its kind has fields of these names. */
+  name?: string; dialect?: string
+}
+/** Entity is any entity of a game: its kind says which fields it has. */
+export type Entity<G extends Game = AnyGame> = string extends keyof G["kinds"]
+  ? Base & { kind: string; [field: string]: any }
+  : { [K in keyof G["kinds"] & string]: Omit<Base, keyof G["kinds"][K]> & { kind: K } & G["kinds"][K] }[keyof G["kinds"] & string]
+
+/** Player is a player of the room. */
+export type Player = Member
+
+/** State is how the player is connected. */
+export type State = "connecting" | "playing" | "away" | "ended"
+
+/** Acted is an action that an entity in sight has done. */
+export type Acted<G extends Game = AnyGame> = {
+  [A in keyof G["actions"] & string]: { type: "acted"; action: A; params: G["actions"][A]; id: number; own: boolean; name?: string; tick: number }
+}[keyof G["actions"] & string]
+/** PlayerEvent is a player who joined, left, lost its connection or came back. With own it is this player. */
+export interface PlayerEvent { type: string; name: string; id: number; own: boolean; dialect?: string }
+
+/** Events are what world.on tells of. */
+export interface Events<G extends Game = AnyGame> {
+  chat: { type: "chat"; name: string; text: string }
+  here: PlayerEvent; joined: PlayerEvent; left: PlayerEvent; away: PlayerEvent; back: PlayerEvent
+  acted: Acted<G>
+  own: { type: "own"; id: number }
+  ended: { type: "ended"; text: string }
+  state: { type: "state"; state: State; text: string }
+  unpredicted: { type: "unpredicted"; text: string }
+}
+
+/** Server is what /play/server says. */
+export interface Server {
+  game: string; fingerprint: string; tick_rate: number; dialects?: Record<string, unknown>; wt?: { port: number; hashes?: string[] }; schema: Schema
+  [more: string]: unknown
+}
+
+/** JoinOptions say who joins, and how. */
+export interface JoinOptions<G extends Game = AnyGame> {
+  /** The wanted name. */
+  name?: string
+  /** An open room. Default: main. */
+  room?: string
+  /** Wait for others who want the same mode, and play with them in a room of their own. */
+  match?: string | { mode?: string; players?: number }
+  /** A ticket, in hex or as bytes. */
+  ticket?: string | Uint8Array
+  /** world.session of an earlier page: the player goes on where that one stopped. */
+  session?: string
+  /** Use only this carrier. Default: WebTransport, and a WebSocket where that does not come through. */
+  carrier?: "wt" | "ws"
+  /** The game's types and fingerprint, as `parley schema --ts` writes them. A server of another game is an error. */
+  game?: G
+  /** How the own entity is predicted: by its speed and walls, by this function, or not at all. */
+  predict?: Predict | false
+  onstate?: (state: State, text: string) => void
+  /** For tests: another way to the server. */
+  open?: () => Promise<Transport>
+  /** For tests, and for a page that has it already: what /play/server said. */
+  server?: Server
+}
+
+const wtPatience = 2500, wsPatience = 5000, handshakePatience = 3000, enterPatience = 12_000, steady = 5000, maxKept = 32, maxText = 512
+const waits = [0, 500, 1000, 2000]
+const refusals = ["no such session", "no such room", "room needs a ticket", "ticket is not valid", "ticket was used"]
+
+interface Kept { action?: string; params?: Record<string, unknown>; text?: string; since: number }
+
+/** World is the game as this player sees it. */
+export class World<G extends Game = AnyGame> {
+  readonly server: Server
+  state: State = "connecting"
+  /** session is the token with which the player can come back on another page, "" before the server has told it. */
+  session = ""
+  /** carrier is what brings the packets: "wt" or "ws". */
+  carrier = ""
+  private readonly base: string
+  private readonly options: JoinOptions<G>
+  private readonly picture: Picture
+  private readonly listeners = new Map<string, Set<(ev: any) => void>>()
+  private connection: Connection | null = null
+  private previous = ""
+  private hold = 30
+  private first: Uint8Array | undefined // the pass of the first connection
+  private wt: boolean
+  private tick: ReturnType<typeof setTimeout> | undefined
+  private kept: Kept[] = []
+  private leaving = false
+  private asked = 0
+
+  constructor(base: string, server: Server, options: JoinOptions<G>) {
+    this.base = base
+    this.server = server
+    this.options = options
+    this.first = passOf(options)
+    this.session = options.session ?? ""
+    this.wt = options.carrier !== "ws"
+    this.picture = new Picture(server.schema, { name: options.name, predict: options.predict, note: (n) => this.emit(n) })
+    this.picture.terrain.now = clock
+  }
+
+  /** on calls a listener for each event of a type. It returns a function that ends that. */
+  on<T extends keyof Events<G>>(type: T, listener: (ev: Events<G>[T]) => void): () => void {
+    let set = this.listeners.get(type)
+    if (!set) this.listeners.set(type, set = new Set())
+    set.add(listener)
+    return () => { set.delete(listener) }
+  }
+
+  private emit(n: Note): void {
+    for (const listener of this.listeners.get(n.type) ?? []) {
+      try {
+        listener(n)
+      } catch (e) {
+        setTimeout(() => { throw e }) // the page's own fault, not that of the connection
+      }
+    }
+  }
+
+  private become(state: State, text = ""): void {
+    if (this.state === state) return
+    this.state = state
+    this.options.onstate?.(state, text)
+    this.emit({ type: "state", state, text })
+  }
+
+  // ---- what the player does
+
+  /** steer has the own entity move in a direction, in radians, at a number of cells a tick, until the next call. 0 stops it. */
+  steer(angle: number, norm: number): void {
+    this.picture.steer(clock(), angle, norm)
+    this.stir()
+  }
+
+  /**
+   * act does an action of the game. What is done while the connection is lost is done when it is back, if the player's place was held for so long.
+   * It returns false if it cannot be done: too much waits, or the player is out of the game.
+   */
+  act<A extends keyof G["actions"] & string>(action: A, ...params: {} extends G["actions"][A] ? [params?: G["actions"][A]] : [params: G["actions"][A]]): boolean {
+    return this.do({ action, params: (params[0] ?? {}) as Record<string, unknown>, since: clock() })
+  }
+
+  /** say says a line of chat, of at most 512 bytes of UTF-8. */
+  say(text: string): boolean {
+    const n = encode(text).length
+    if (n > maxText) throw new RangeError(`parley: a line of ${n} bytes: the limit is ${maxText}; make it shorter`)
+    return n === 0 || this.do({ text, since: clock() })
+  }
+
+  private do(k: Kept): boolean {
+    if (this.state === "ended") return false
+    const away = this.state !== "playing"
+    if (!away && this.send(k)) {
+      this.stir()
+      return true
+    }
+    if (k.action) this.check(k)
+    if (this.kept.length >= maxKept) return false
+    this.kept.push(k)
+    return true
+  }
+
+  private check(k: Kept): void {
+    if (!this.server.schema.actions.some((a) => a.name === k.action)) {
+      const names = this.server.schema.actions.map((a) => a.name).join(", ")
+      throw new TypeError(`parley: the game has no action "${k.action}"; it has ${names || "none"}`)
+    }
+  }
+
+  private send(k: Kept): boolean {
+    if (k.action === undefined) return !!this.connection?.endpoint.send("ordered", "chat", encode(k.text!))
+    this.check(k)
+    return this.picture.act(clock(), this.server.schema.actions.find((a) => a.name === k.action)!, k.params!)
+  }
+
+  /** stir sends what waits, and sets the timer of the own ticks. */
+  private stir(): void {
+    this.connection?.run()
+    clearTimeout(this.tick)
+    if (this.state === "ended" || this.picture.next === Infinity) return
+    this.tick = setTimeout(() => {
+      this.picture.handleTimeout(clock())
+      this.stir()
+    }, Math.max(1, this.picture.next - clock()))
+  }
+
+  // ---- what is to be drawn
+
+  /** entities yields what is to be drawn at a time: performance.now(), or what requestAnimationFrame tells. */
+  entities(_now?: number): Iterable<Entity<G>> {
+    // The time of a frame may be before that of a packet that has come since.
+    const list = [...this.picture.entities(clock())]
+    this.connection?.run()
+    return list
+  }
+
+  /** own is the own entity as it is drawn now; undefined while there is none. */
+  get own(): Entity<G> | undefined {
+    for (const e of this.entities()) if ((e as any).own) return e
+    return undefined
+  }
+
+  /** ownId is the number of the own entity, 0 while there is none. */
+  get ownId(): number { return this.picture.own }
+
+  /** name is the name under which the player plays. */
+  get name(): string { return this.picture.ownName }
+
+  /** players are the players of the room, this one included. */
+  get players(): Player[] { return [...this.picture.members.values()] }
+
+  /** terrain is what is known of the cells: at(x, y), and chunk(bx, by) with 256 × 256 of them. What is undefined has been asked for. */
+  get terrain(): { at(x: number, y: number): number | undefined; chunk(bx: number, by: number): Uint8Array | undefined; solid(x: number, y: number): boolean } {
+    return this.picture.terrain
+  }
+
+  /** tickRate is how many ticks a second the world makes; seed and mode are those of the room. */
+  get tickRate(): number { return this.picture.rate }
+  get seed(): bigint { return this.picture.seed }
+  get mode(): string { return this.picture.mode }
+
+  /** rtt is the round trip in ms, and loss the share of packets that a direction loses. Over a WebSocket nothing is lost. */
+  get rtt(): number { return this.connection?.endpoint.rtt ?? 0 }
+  get loss(): number { return this.connection?.transport.lossy ? this.connection.endpoint.sender.lossShare : 0 }
+
+  /** ticks says at which tick others are drawn, and at which the own entity, 0 if it is not predicted. */
+  get ticks(): { others: number; own: number } { return { others: this.picture.tick, own: this.picture.ownTick } }
+
+  /** stats count what was predicted, and what was sent. */
+  get stats() { return { ...this.picture.stats, ...this.connection?.bytes, resent: this.connection?.endpoint.sender.resent ?? 0 } }
+
+  // ---- the connection
+
+  /** leave ends the game for this player. */
+  leave(): void {
+    if (this.state === "ended") return
+    this.leaving = true
+    this.connection?.close()
+    this.over("you have left")
+  }
+
+  private over(text: string): void {
+    clearTimeout(this.tick)
+    this.picture.lost()
+    this.become("ended", text)
+    this.emit({ type: "ended", text })
+  }
+
+  /** start makes the first connection. It is done when the server has let the player in. */
+  async start(): Promise<void> {
+    const pass = this.session ? sessionPass(this.session) : this.first
+    const end = await this.connect(pass)
+    if (end) {
+      this.leaving = true
+      this.over(end.text)
+      throw new Error(`parley: ${end.text}`)
+    }
+  }
+
+  /** connect opens a connection and enters. It returns how that ended if it did not work out. */
+  private async connect(pass: Uint8Array | undefined): Promise<{ fate: "lost" | "refused" | "over"; text: string } | null> {
+    for (const wt of this.options.open || !this.wt || !this.server.wt ? [false] : this.options.carrier ? [true] : [true, false]) {
+      let transport: Transport
+      const since = clock()
+      try {
+        transport = await (this.options.open?.() ?? (wt ? this.openWT() : openWebSocket(this.base.replace(/^http/, "ws") + "/ws/replica", wsPatience)))
+      } catch (e) {
+        if (wt && !this.options.carrier) continue
+        return { fate: "lost", text: `no server answers at ${this.base}: ${e instanceof Error ? e.message : e}` }
+      }
+      const end = await this.enter(transport, pass, wt && !this.options.carrier ? Math.max(wtPatience - (clock() - since), 500) : handshakePatience)
+      if (!end || end !== "silent") return end
+      if (!wt || this.options.carrier) return { fate: "lost", text: `the server at ${this.base} does not answer` }
+    }
+    this.wt = false
+    return { fate: "lost", text: `no server answers at ${this.base}` }
+  }
+
+  private openWT(): Promise<Transport> {
+    const { wt } = this.server, url = new URL(this.base)
+    return openWebTransport(`https://${url.hostname}:${wt!.port}/wt/replica`, wt!.hashes ?? [], wtPatience)
+  }
+
+  /** enter does the handshake, shows the pass, and is done when the server has told its world. */
+  private enter(transport: Transport, pass: Uint8Array | undefined, patience: number): Promise<{ fate: "lost" | "refused" | "over"; text: string } | "silent" | null> {
+    return new Promise((resolve) => {
+      let entered = false, began = clock()
+      const stop = (end: { fate: "lost" | "refused" | "over"; text: string } | "silent") => {
+        clearTimeout(late)
+        c.drop()
+        resolve(end)
+      }
+      let late = setTimeout(() => stop("silent"), patience)
+      const c = new Connection(transport, { pass }, (now, ev) => {
+        switch (ev.kind) {
+          case "connected":
+            clearTimeout(late)
+            late = setTimeout(() => stop({ fate: "lost", text: "the server has not let the player in: try again later" }), enterPatience)
+            this.picture.connected(now, (mode, name, data) => c.endpoint.send(mode, name, data))
+            c.endpoint.link()
+            return
+          case "closed":
+            clearTimeout(late)
+            if (!entered) resolve(ending(ev, false))
+            else if (this.connection === c) this.lose(ending(ev, true), now - began)
+            return
+          case "message":
+            if (ev.name === "parley.session") {
+              this.previous = pass && pass[0] === 0x53 ? this.session : ""
+              this.session = hexOf(ev.data.subarray(0, 16))
+              this.hold = ev.data[16] | ev.data[17] << 8
+            }
+        }
+        this.picture.read(now, ev)
+        if (this.picture.failure && !this.leaving) {
+          this.leaving = true
+          c.close()
+          clearTimeout(late)
+          if (entered) this.over(this.picture.failure)
+          else resolve({ fate: "over", text: this.picture.failure })
+        }
+        if (ev.kind !== "message" || ev.name !== "parley.world" || entered || this.leaving) return
+        entered = true
+        began = now
+        clearTimeout(late)
+        this.connection = c
+        this.carrier = transport.name
+        c.endpoint.send("reliable", "parley.player", new Uint8Array([1])) // with how each is connected
+        const back = this.state === "away"
+        this.become("playing")
+        if (back) this.emit({ type: "back", name: this.name, id: this.ownId, own: true })
+        for (const k of this.kept.splice(0)) if (clock() - k.since <= this.hold * 1000) this.send(k)
+        resolve(null)
+        setTimeout(() => this.stir())
+      })
+    })
+  }
+
+  /** lose notes that the connection is lost, and comes back if that makes sense. */
+  private lose(end: { fate: string; text: string }, lasted: number): void {
+    this.connection = null
+    if (this.state === "ended") return
+    if (this.leaving || end.fate !== "lost" || !this.session) {
+      this.over(end.text)
+      return
+    }
+    this.picture.lost()
+    this.become("away", end.text)
+    this.emit({ type: "away", name: this.name, id: this.ownId, own: true, text: end.text })
+    void this.comeBack(lasted < steady ? 2 : 0)
+  }
+
+  /** comeBack tries until the player is there again, or its place is no longer held. */
+  private async comeBack(tries: number): Promise<void> {
+    const until = clock() + this.hold * 1000, tokens = [this.session, this.previous].filter((t) => t)
+    let end = { fate: "lost", text: "the connection was lost" }
+    while (tokens.length > 0) {
+      const wait = waits[Math.min(tries++, waits.length - 1)] * (.75 + Math.random() / 2)
+      if (clock() + wait > until) break
+      await new Promise((done) => setTimeout(done, wait))
+      if (this.state !== "away") return
+      await this.look(tries)
+      this.session = tokens[0]
+      const how = await this.connect(sessionPass(tokens[0]))
+      if (!how) return
+      if ((this.state as State) === "ended") return
+      end = how
+      if (how.fate === "over") break
+      if (how.fate === "refused") {
+        tokens.shift() // the token before may still be the one that the server knows
+        tries--
+      }
+    }
+    this.over(end.fate === "lost" ? "the connection was lost, and the player's place is no longer held" : end.text)
+  }
+
+  /** look asks now and then what the server says of itself: the certificates of one that was started again are others. */
+  private async look(tries: number): Promise<void> {
+    if (this.options.server || clock() - this.asked < 8000 && tries > 1) return
+    this.asked = clock()
+    try {
+      const { wt } = await fetchServer(this.base, 1000)
+      this.server.wt = wt
+    } catch { /* it is not there yet */ }
+  }
+}
+
+/** ending says what the end of a connection means for a player who would come back. */
+function ending(ev: Extract<Event, { kind: "closed" }>, entered: boolean): { fate: "lost" | "refused" | "over"; text: string } {
+  const text = ev.text || ev.reason
+  switch (ev.reason) {
+    case "protocol": case "overflow": case "closed": return { fate: "over", text }
+    case "rejected": return { fate: refusals.includes(ev.text) ? "refused" : "lost", text }
+    case "peer":
+      if (ev.text === "" || ev.text === "server closing") return { fate: "lost", text: ev.text || "the connection was lost" }
+      if (!entered) return { fate: refusals.includes(ev.text) ? "refused" : "lost", text }
+      return { fate: "over", text } // kicked, or resumed elsewhere
+  }
+  return { fate: "lost", text }
+}
+
+function sessionPass(token: string): Uint8Array { return new Uint8Array([0x53, ...bytesOfHex(token)]) }
+
+function passOf(o: JoinOptions<any>): Uint8Array | undefined {
+  if (o.ticket) return typeof o.ticket === "string" ? bytesOfHex(o.ticket) : o.ticket
+  if (o.room && !/^[a-z0-9-]{1,32}$/.test(o.room)) throw new RangeError(`parley: "${o.room}" is no name of a room: it has 1 to 32 of a-z, 0-9 and -`)
+  return o.room || o.name ? new Writer().u8(0x52).name(o.room || "main").name(o.name ?? "").done() : undefined
+}
+
+function bytesOfHex(text: string): Uint8Array {
+  if (!/^([0-9a-f]{2})+$/i.test(text)) throw new RangeError("parley: a ticket and a session are written in hex")
+  return Uint8Array.from(text.match(/../g)!, (h) => parseInt(h, 16))
+}
+
+function hexOf(b: Uint8Array): string { return Array.from(b, (x) => x.toString(16).padStart(2, "0")).join("") }
+
+async function ask(url: string, patience: number, init: RequestInit = {}): Promise<any> {
+  let answer: Response
+  try {
+    answer = await fetch(url, { ...init, signal: AbortSignal.timeout(patience) })
+  } catch {
+    throw new Error(`parley: no server answers at ${url}: check the address, and start the server if it is yours`)
+  }
+  const body = answer.status === 204 ? null : await answer.json().catch(() => ({}))
+  if (!answer.ok) throw new Error(`parley: the server refuses ${url}: ${body?.error ?? answer.status}`)
+  return body
+}
+
+async function fetchServer(base: string, patience: number): Promise<Server> {
+  const s = await ask(base + "/play/server", patience)
+  if (!s?.schema) throw new Error(`parley: what answers at ${base} is no server of this version: it does not tell its schema`)
+  return s
+}
+
+/** join joins a game. It is done when the server has let the player in, and its error is a sentence that can be shown. */
+export async function join<G extends Game = AnyGame>(url: string, options: JoinOptions<G> = {}): Promise<World<G>> {
+  const base = new URL(url, (globalThis as any).location?.href).href.replace(/\/+$/, "")
+  options.onstate?.("connecting", "")
+  const server = options.server ?? await fetchServer(base, 5000)
+  if (options.game && options.game.fingerprint !== server.fingerprint) {
+    throw new Error(`parley: the server plays ${server.game} with the fingerprint ${server.fingerprint}, and this page is of ${options.game.fingerprint}: write its types anew with "parley schema --ts", or reload the page`)
+  }
+  if (options.match !== undefined && !options.session) {
+    const { mode = "", players = 2 } = typeof options.match === "string" ? { mode: options.match } : options.match
+    const found = await ask(base + "/play/match", 40_000, {
+      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ name: options.name ?? "", mode, players }),
+    })
+    if (!found) throw new Error("parley: nobody was found to play with: try again")
+    options = { ...options, ticket: found.ticket }
+  }
+  const world = new World<G>(base, server, options)
+  await world.start()
+  return world
+}
