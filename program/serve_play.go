@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	front "parley"
+	"parley/play/schema"
 	"parley/web"
 	"parley/world"
 )
@@ -84,12 +85,16 @@ type lobby struct {
 }
 
 func newLobby(s *front.Server, game front.Game, c front.Config) (*lobby, error) {
-	schema, err := game.Schema()
+	kinds, err := game.Schema()
+	if err != nil {
+		return nil, err
+	}
+	page, err := schema.PageOf(game)
 	if err != nil {
 		return nil, err
 	}
 	l := &lobby{server: s, tickets: c.TicketKey != nil}
-	l.about = web.PlayServer{Game: game.Name, Fingerprint: fmt.Sprintf("%016x", schema.Fingerprint()), TickRate: c.TickRate, Dialects: map[string]web.PlayAddress{}}
+	l.about = web.PlayServer{Game: game.Name, Fingerprint: fmt.Sprintf("%016x", kinds.Fingerprint()), TickRate: c.TickRate, Schema: page, Dialects: map[string]web.PlayAddress{}}
 	l.addresses = addressesOf(s, c.RealmPlain)
 	for _, a := range l.addresses {
 		l.about.Dialects[a.Dialect] = web.PlayAddress{Carrier: a.Carrier, Address: a.Address}

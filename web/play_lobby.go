@@ -27,6 +27,7 @@ type PlayServer struct {
 	Fingerprint string                 `json:"fingerprint" doc:"tells games and their versions apart: the same kinds and actions have the same fingerprint"`
 	TickRate    int                    `json:"tick_rate" doc:"ticks a second"`
 	Dialects    map[string]PlayAddress `json:"dialects" doc:"where each dialect listens"`
+	Schema      any                    `json:"schema,omitempty" doc:"what a client without the game's code has to know: kinds, actions, how fields travel, and what stops bodies"`
 }
 
 // PlayAddress is where a dialect listens.

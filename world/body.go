@@ -68,6 +68,11 @@ func Rectangle(width, height float64) Hitbox {
 // IsNull reports whether the hitbox has no outline.
 func (h Hitbox) IsNull() bool { return h.radius == 0 && (h.halfWidth == 0 || h.halfHeight == 0) }
 
+// Size returns the radius of a circle, or the sides of a rectangle. What the hitbox is not is 0.
+func (h Hitbox) Size() (radius, width, height float64) {
+	return h.radius, 2 * h.halfWidth, 2 * h.halfHeight
+}
+
 // reach is the distance of the outline's furthest point.
 func (h Hitbox) reach() float64 {
 	if h.radius > 0 {
