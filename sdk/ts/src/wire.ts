@@ -68,7 +68,7 @@ export class Reader {
     return n
   }
 
-  done(): void { if (this.left > 0) this.fail("end", `${this.left} bytes too many`) }
+  done(): void { if (this.left > 0) this.fail("end", "bytes too many") }
 }
 
 /** Writer appends little endian. */

@@ -112,6 +112,8 @@ export class World<G extends Game = AnyGame> {
   private kept: Kept[] = []
   private leaving = false
   private asked = 0
+  private drawn: Iterable<Entity<G>> = []
+  private drawnAt = -Infinity
 
   constructor(base: string, server: Server, options: JoinOptions<G>) {
     this.base = base
@@ -214,14 +216,19 @@ export class World<G extends Game = AnyGame> {
   /** entities yields what is to be drawn at a time: performance.now(), or what requestAnimationFrame tells. */
   entities(_now?: number): Iterable<Entity<G>> {
     // The time of a frame may be before that of a packet that has come since.
-    const list = [...this.picture.entities(clock())]
+    this.drawn = [...this.picture.entities(clock())]
+    this.drawnAt = clock()
     this.connection?.run()
-    return list
+    return this.drawn
   }
 
-  /** own is the own entity as it is drawn now; undefined while there is none. */
+  /** schema says what the game is made of: kinds, actions, and what stops bodies. */
+  get schema(): Schema { return this.server.schema }
+
+  /** own is the own entity as it was drawn last; undefined while there is none. */
   get own(): Entity<G> | undefined {
-    for (const e of this.entities()) if ((e as any).own) return e
+    const list = clock() - this.drawnAt < 100 ? this.drawn : this.entities()
+    for (const e of list) if ((e as any).own) return e
     return undefined
   }
 
