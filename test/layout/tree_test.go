@@ -89,7 +89,7 @@ func readText(name string, d fs.DirEntry) (string, error) {
 
 func isForeignDir(rel string) bool {
 	hidden := strings.HasPrefix(path.Base(rel), ".") && rel != "." && rel != ".ci" && rel != ".github"
-	return hidden || rel == "bin" || rel == "dist" || strings.HasSuffix(rel, "testdata/fuzz")
+	return hidden || rel == "bin" || path.Base(rel) == "dist" || path.Base(rel) == "node_modules" || strings.HasSuffix(rel, "testdata/fuzz")
 }
 
 // moduleRoot is the directory of go.mod, at or above the test's own.
