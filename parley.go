@@ -249,6 +249,11 @@ func (s *Server) do(fn func()) error {
 	return nil
 }
 
+// Depart says that the client of a session may not come back, as when the tab of a browser is closed: the player's place is held for five seconds instead of
+// Config.Hold, which is long enough for a page that is loaded again. The token is the one that the client was told. One that nobody has does nothing. Depart does
+// not wait.
+func (s *Server) Depart(token [16]byte) { s.hub.Depart(token) }
+
 // Players returns the players of all rooms, by room and in the order of their IDs.
 func (s *Server) Players() (list []Player, err error) {
 	err = s.do(func() {

@@ -104,6 +104,8 @@ func newLobby(s *front.Server, game front.Game, c front.Config) (*lobby, error) 
 
 func (l *lobby) About() web.PlayServer { return l.about }
 
+func (l *lobby) Depart(token [16]byte) { l.server.Depart(token) }
+
 func (l *lobby) OpenRooms() (list []web.PlayRoom, err error) {
 	if l.tickets {
 		return nil, nil

@@ -47,12 +47,15 @@ type PlayConfig struct {
 
 // ListenPlay starts the players' part of the API at addr, host:port. With port 0 the system chooses the port. Its paths are
 //
+//	GET  /             the page on which people play in a browser. Its files are at /page/
+//	GET  /parley.js    the client library for pages
 //	GET  /play/server  what a client needs to connect
 //	GET  /play/rooms   the rooms that anybody may enter
 //	POST /play/rooms   a room of a mode with a free place, which is opened if there is none (with Rooms)
+//	POST /play/leave   the player of a session may not come back, as the tab of its browser is closed
 //	POST /play/match   waits up to 30 seconds for others who want the same, and answers with their room and a ticket
 //
-// No token is needed. An address may make 10 calls a minute.
+// No token is needed. An address may look for rooms and matches 10 times a minute.
 func ListenPlay(addr string, c PlayConfig) (*Page, error) {
 	h := newPlay(c)
 	guard := newPlayGuard(maxPlayConns, maxPlayConnsOf, func(from netip.Addr) bool { return !h.hears(from) })
@@ -73,6 +76,7 @@ func PlayHandler(c PlayConfig) http.Handler { return newPlay(c) }
 type play struct {
 	PlayConfig
 	paths map[string]map[string]playCall // path, then method
+	page  map[string]*pageFile           // by path
 	log   *slog.Logger
 	waits chan struct{} // calls of Match
 	end   context.Context
@@ -104,10 +108,12 @@ func newPlay(c PlayConfig) *play {
 	rand.Read(secret[:])
 	p.calls = admission.NewBuckets(playLimit(admission.Limit{Rate: 1, Burst: playCalls * playCallCost}), secret)
 	p.heard = admission.NewBuckets(playLimit(admission.Limit{Rate: heardRate, Burst: heardAtOnce}), secret)
+	p.page = pageFiles(playDir)
 	p.paths = map[string]map[string]playCall{
 		"/play/server": {http.MethodGet: p.server},
 		"/play/rooms":  {http.MethodGet: p.list},
 		"/play/match":  {http.MethodPost: p.match},
+		"/play/leave":  {http.MethodPost: p.leave},
 	}
 	if c.Rooms {
 		p.paths["/play/rooms"][http.MethodPost] = p.enter
@@ -152,6 +158,10 @@ func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Set("Vary", "Origin")
 	}
+	if f := p.page[r.URL.Path]; f != nil {
+		f.ServeHTTP(w, r)
+		return
+	}
 	if methods == nil {
 		p.refuse(w, r, refuse(http.StatusNotFound, "there is no %s here; there are /play/server, /play/rooms and /play/match", shortened(r.URL.Path)))
 		return
@@ -172,7 +182,8 @@ func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (p *play) answer(w http.ResponseWriter, r *http.Request, call playCall) {
 	from := source(r)
-	if !p.mayCall(from) {
+	// The first two are as cheap as a refusal, and each page that is loaded makes these calls.
+	if r.URL.Path != "/play/server" && r.URL.Path != "/play/leave" && !p.mayCall(from) {
 		w.Header().Set("Retry-After", "6")
 		p.refuse(w, r, refuse(http.StatusTooManyRequests, "too many calls from your address: at most %d a minute are answered", playCalls))
 		return

@@ -76,7 +76,7 @@ func TestASiteIsNotManyAddresses(t *testing.T) {
 	answered := 0
 	for i := range 64 { // more would not even be heard
 		for range playCalls {
-			if x.call("GET", "/play/server", fmt.Sprintf("[2001:db8:0:7%02x::1]:5", i), "").Code == 200 {
+			if x.call("GET", "/play/rooms", fmt.Sprintf("[2001:db8:0:7%02x::1]:5", i), "").Code == 200 {
 				answered++
 			}
 		}
@@ -84,7 +84,7 @@ func TestASiteIsNotManyAddresses(t *testing.T) {
 	if want := hostsOfSite * playCalls; answered != want {
 		t.Errorf("a /56 is answered %d times at once, want %d", answered, want)
 	}
-	x.want(x.call("GET", "/play/server", "[2001:db8:0:800::1]:5", ""), 200, "")
+	x.want(x.call("GET", "/play/rooms", "[2001:db8:0:800::1]:5", ""), 200, "")
 
 	g := newPlayGuard(1000, 4, nil)
 	var conns []*guardConn

@@ -11,9 +11,10 @@ const (
 
 	// heardAtOnce and heardRate bound what an address is listened to at all: its connections and its requests, also those that are
 	// refused. A refusal takes 16 µs and is eight times as long as the request, so that one connection, with requests one behind the
-	// other, would keep a core busy. An honest client has a connection, a question of its browser and a call, ten times a minute.
-	heardAtOnce = 60
-	heardRate   = 2 // a second
+	// other, would keep a core busy. This is 10 ms at once, and 0.3 ms a second. A browser that opens the page has 6 connections and 20
+	// requests, and thirty players behind one address may open it together.
+	heardAtOnce = 800
+	heardRate   = 20 // a second
 
 	// hostsOfSite is how many addresses' calls and connections all addresses of a site get together, which is an IPv6 /56 (and of
 	// calls also an IPv4 /24): a customer who has a /56 has 256 networks, each of which counts as an address.

@@ -17,6 +17,9 @@ type Lobby interface {
 	// OpenRoom opens a room that anybody may enter, with its defaults filled in.
 	OpenRoom(PlayRoom) (PlayRoom, error)
 
+	// Depart says that the player of a session may not come back. It does not wait, and a token that nobody has does nothing.
+	Depart(token [16]byte)
+
 	// Match waits until a match is found or ctx ends. It reports whether one was found.
 	Match(ctx context.Context, from netip.Addr, who Wish) (m Match, found bool, err error)
 }

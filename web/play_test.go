@@ -28,6 +28,7 @@ type fakeLobby struct {
 	listed  int
 	waiting int
 	from    netip.Addr
+	gone    [][16]byte
 	found   chan Match // what Match returns; closed: nobody
 	err     error
 }
@@ -76,6 +77,8 @@ func (l *fakeLobby) Match(ctx context.Context, from netip.Addr, who Wish) (Match
 		return Match{}, false, nil
 	}
 }
+
+func (l *fakeLobby) Depart(token [16]byte) { l.gone = append(l.gone, token) }
 
 func (l *fakeLobby) waits() int {
 	l.mu.Lock()
@@ -180,12 +183,17 @@ func TestWhoMayAskAtPlay(t *testing.T) {
 		{"POST", "/play/rooms", nil, 405}, // without --player-rooms
 		{"DELETE", "/play/rooms", nil, 405},
 		{"GET", "/v1/rooms", nil, 404},
-		{"GET", "/", nil, 404},
+		{"GET", "/", nil, 200},
+		{"GET", "/", []string{"Host: rebound.example"}, 421},
+		{"GET", "/", []string{"Origin: https://evil.example"}, 403},
+		{"POST", "/", nil, 405},
+		{"GET", "/page/", nil, 404},
+		{"GET", "/page/../page.html", nil, 404},
 		{"GET", "/play/server/", nil, 404},
 		{"GET", "/" + strings.Repeat("x", 5000), nil, 404},
 	} {
 		w := x.call(tt.method, tt.path, fmt.Sprintf("198.51.100.%d:5", i), "{}", tt.headers...)
-		if w.Code != tt.status || w.Body.Len() > 512 {
+		if w.Code != tt.status || w.Body.Len() > 512 && tt.path != "/" {
 			t.Errorf("%s %.40s %q: status %d, want %d: %s", tt.method, tt.path, tt.headers, w.Code, tt.status, w.Body)
 		}
 		allow := w.Header().Get("Access-Control-Allow-Origin")
@@ -198,21 +206,22 @@ func TestWhoMayAskAtPlay(t *testing.T) {
 func TestAnAddressAsksTenTimesAMinute(t *testing.T) {
 	x := newPlayTest(t, PlayConfig{})
 	for i := range 10 {
-		x.want(x.call("GET", "/play/server", fmt.Sprintf("[2001:db8::%x]:5", i), ""), 200, "")
+		x.want(x.call("GET", "/play/rooms", fmt.Sprintf("[2001:db8::%x]:5", i), ""), 200, "")
 	}
+	x.want(x.call("GET", "/play/server", "[2001:db8::1]:5", ""), 200, "") // it does not count
 	w := x.call("GET", "/play/rooms", "[2001:db8::ffff:0:0:1]:5", "")
 	x.want(w, 429, "at most 10 a minute")
 	if w.Header().Get("Retry-After") == "" {
 		t.Error("it is not told when to come again")
 	}
 	x.want(x.call("POST", "/play/match", "[2001:db8::1]:5", "{}"), 429, "")
-	x.want(x.call("GET", "/play/server", "[2001:db8:0:1::1]:5", ""), 200, "")
+	x.want(x.call("GET", "/play/rooms", "[2001:db8:0:1::1]:5", ""), 200, "")
 	x.now = x.now.Add(6 * time.Second)
-	x.want(x.call("GET", "/play/server", "[2001:db8::1]:5", ""), 200, "")
-	x.want(x.call("GET", "/play/server", "[2001:db8::1]:5", ""), 429, "")
+	x.want(x.call("GET", "/play/rooms", "[2001:db8::1]:5", ""), 200, "")
+	x.want(x.call("GET", "/play/rooms", "[2001:db8::1]:5", ""), 429, "")
 	x.now = x.now.Add(time.Minute)
 	for range 10 {
-		x.want(x.call("GET", "/play/server", "[2001:db8::1]:5", ""), 200, "")
+		x.want(x.call("GET", "/play/rooms", "[2001:db8::1]:5", ""), 200, "")
 	}
 }
 

@@ -111,6 +111,7 @@ type Hub struct {
 	welcomed []*Seat   // and that they are
 	answered []*Seat   // and what their passes are worth
 	sessions map[world.TokenHash]*Room
+	departs  departures
 	leaving  []*Room  // that end with the next visit
 	tapped   []*Room  // that somebody follows
 	ended    []*Ended // rooms that their games have ended, the newest last

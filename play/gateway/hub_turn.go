@@ -132,6 +132,7 @@ func (h *Hub) take(due []*Room) {
 		refill()
 	}
 	h.settleTickets()
+	h.takeDepartures()
 	for _, r := range due {
 		r.begin()
 	}

@@ -96,7 +96,7 @@ func (r *Room) recall() {
 		if !at.Away {
 			r.sim.Away(wp.ID)
 		}
-		p := &Player{ID: wp.ID, Name: wp.Name, Since: time.Now(), since: r.sim.Tick(), tokens: r.sim.Tokens(wp.ID)}
+		p := &Player{ID: wp.ID, Name: wp.Name, Since: time.Now(), ends: r.sim.Tick() + r.ticksOf(r.hub.hold()), tokens: r.sim.Tokens(wp.ID)}
 		p.account = len(p.tokens) == 0
 		for _, t := range p.tokens {
 			r.hub.sessions[t] = r

@@ -70,17 +70,16 @@ func (r *Room) unseat(s *Seat) {
 func (r *Room) goAway(p *Player) {
 	s := p.seat
 	r.vacate(s)
-	p.seat, p.from, p.counted, p.since = nil, s.from, s.counted, r.sim.Tick()
+	p.seat, p.from, p.counted = nil, s.from, s.counted
 	s.counted = false
 	r.sim.Away(p.ID)
-	r.away = append(r.away, p)
+	r.holdSeat(p, r.sim.Tick()+r.ticksOf(r.hub.hold()))
 	r.logPlayer("away", p)
 }
 
 // endHolds has those leave who have been away for too long.
 func (r *Room) endHolds() {
-	most := uint64(r.hub.hold() * time.Duration(r.hub.cfg.TickRate) / time.Second)
-	for len(r.away) > 0 && r.sim.Tick()-r.away[0].since >= most {
+	for len(r.away) > 0 && r.sim.Tick() >= r.away[0].ends {
 		r.remove(r.away[0])
 	}
 }

@@ -12,6 +12,14 @@ const (
 	// more, and the world takes 32 inputs of a player in any case.
 	maxRequests = 64
 
+	// departHold is for how long a seat is held whose client may not come back: long enough for a page that is loaded again, and no longer
+	// than others like to see somebody stand there.
+	departHold = 5 * time.Second
+
+	// maxDepartures bounds the departures between two turns, of 32 bytes each: strangers can send them. Beyond it they are forgotten, and those seats
+	// are held as others are.
+	maxDepartures = 256
+
 	// maxCommands bounds what other goroutines may have the hub do between two ticks.
 	maxCommands = 256
 

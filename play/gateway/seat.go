@@ -69,6 +69,7 @@ func (s *Seat) connect(d Dialect, own client, peer netip.AddrPort, carrier strin
 
 // sits notes over which connection a player is.
 func (p *Player) sits(s *Seat) {
+	p.departs = false
 	p.seat, p.Dialect, p.Addr, p.Carrier, p.Conn = s, s.dialect.Name(), s.peer, s.carrier, s.logNumber
 }
 
@@ -97,8 +98,10 @@ type Player struct {
 	account bool              // its name is that of an account
 	tokens  []world.TokenHash // one, or two while the newer is not acknowledged
 
+	departs bool // its client may not come back: see Hub.Depart
+
 	// While it is away.
-	since   uint64 // the tick
+	ends    uint64 // the tick at which its seat is held no more
 	from    netip.Addr
 	counted bool // it is one of its address
 }

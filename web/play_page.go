@@ -1,0 +1,79 @@
+package web
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// playDir is the page on which people play in a browser. It has no build step: what is in the folder is what is served.
+//
+//go:embed play
+var playDir embed.FS
+
+// pagePrefix is where the files of the page are, except index.html, which is at /, and parley.js, which other pages use too.
+const pagePrefix = "/page/"
+
+// playPolicy lets the page load nothing that is not ours, run no script that is in a text, and be in no frame. A name or a line of chat can do
+// nothing, even if it should get into the page as more than text.
+const playPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+var pageTypes = map[string]string{
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+}
+
+// pageFile is a file of the page.
+type pageFile struct {
+	body []byte
+	kind string
+	etag string
+}
+
+// pageFiles are the files of the page by their paths.
+func pageFiles(dir fs.FS) map[string]*pageFile {
+	files := map[string]*pageFile{}
+	names, _ := fs.Glob(dir, "play/*") // its only error is that of a bad pattern
+	for _, name := range names {
+		body, err := fs.ReadFile(dir, name)
+		kind := pageTypes[path.Ext(name)]
+		if err != nil || kind == "" {
+			continue
+		}
+		at := pagePrefix + path.Base(name)
+		switch path.Base(name) {
+		case "index.html":
+			at = "/"
+		case "parley.js":
+			at = "/parley.js"
+		}
+		sum := sha256.Sum256(body)
+		files[at] = &pageFile{body, kind, `"` + hex.EncodeToString(sum[:12]) + `"`}
+	}
+	return files
+}
+
+// ServeHTTP answers a request for the file. A browser asks each time whether it has changed, so that a page and its server are always of one
+// version.
+func (f *pageFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("Content-Security-Policy", playPolicy)
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("ETag", f.etag)
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		h.Set("Allow", "GET, HEAD")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	case strings.Contains(r.Header.Get("If-None-Match"), f.etag):
+		w.WriteHeader(http.StatusNotModified)
+	case r.Method == http.MethodGet:
+		w.Write(f.body) // its only error is that of a client that left
+	}
+}
