@@ -11,7 +11,7 @@ export class Game {
 
   constructor(world) {
     this.world = world
-    this.schema = world.schema ?? {}
+    this.schema = world.schema ?? world.server?.schema ?? {}
     this.name = this.schema.game || world.server?.game || ""
     this.isArena = /^arena\b/.test(this.name) || !this.name
     this.actions = this.schema.actions ?? [{ name: "throw", fields: [{ name: "angle", type: "f32" }] }]
@@ -58,7 +58,7 @@ export class Game {
     const list = []
     for (const p of this.world.players ?? []) {
       const entity = p.id ?? p.entity ?? 0
-      const own = p.name === this.world.name || entity !== 0 && entity === this.world.ownId
+      const own = entity !== 0 && entity === this.world.ownId // a name may be that of somebody who had it before
       list.push({ name: p.name, entity, dialect: p.dialect ?? "", carrier: p.carrier ?? "", away: Boolean(p.away), own })
     }
     return list

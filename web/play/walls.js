@@ -2,60 +2,61 @@
 
 import { colours } from "./look.js"
 
-const side = 64, look = 250
+const side = 64, chunkSide = 256, look = 250, perFrame = 6
 
 /** Walls draws the terrain of a world. */
 export class Walls {
-  tiles = new Map() // by place: { path, known, at }
+  tiles = new Map() // by place: { path, known, some, at }
   checked = 0
 
   constructor(world) {
     this.world = world
-    const solid = world.schema?.solid
-    this.solid = solid ? new Set(solid) : null
-  }
-
-  /** stops reports whether a cell stops bodies; undefined if it is not known. */
-  stops(x, y) {
-    const v = this.world.terrain?.at(x, y)
-    return v === undefined ? undefined : this.solid ? this.solid.has(v) : v !== 0
+    const solid = world.schema?.solid ?? world.server?.schema?.solid
+    this.solid = solid ? Array.from({ length: 256 }, (_, v) => solid.includes(v)) : Array.from({ length: 256 }, (_, v) => v !== 0)
   }
 
   /** make cuts a tile into rectangles: runs of a row, which grow down as long as the next row has the same run. */
   make(tx, ty, now) {
-    const path = new Path2D(), open = new Map()
-    let known = true, solids = 0
-    const close = (key, run) => { path.rect(run.x, run.y, run.w, run.h); open.delete(key) }
-    for (let y = 0; y < side; y++) {
+    const path = new Path2D(), open = new Map(), none = { path, known: false, some: false, at: now }
+    const bx = Math.floor(tx * side / chunkSide), by = Math.floor(ty * side / chunkSide), cells = this.world.terrain.chunk(bx, by)
+    if (!cells) return none
+    const first = (ty * side - by * chunkSide) * chunkSide + tx * side - bx * chunkSide
+    let some = false
+    for (let y = 0; y <= side; y++) {
       const seen = new Set()
-      for (let x = 0; x < side;) {
-        const v = this.stops(tx * side + x + .5, ty * side + y + .5)
-        if (v === undefined) known = false
-        if (!v) { x++; continue }
+      for (let x = 0; y < side && x < side;) {
+        const at = first + y * chunkSide
+        if (!this.solid[cells[at + x]]) { x++; continue }
         let w = 1
-        while (x + w < side && this.stops(tx * side + x + w + .5, ty * side + y + .5)) w++
-        solids += w
+        while (x + w < side && this.solid[cells[at + x + w]]) w++
         const key = x * 256 + w, run = open.get(key)
         if (run) run.h++
         else open.set(key, { x: tx * side + x, y: ty * side + y, w, h: 1 })
         seen.add(key)
         x += w
+        some = true
       }
-      for (const [key, run] of open) if (!seen.has(key)) close(key, run)
+      for (const [key, run] of open) {
+        if (seen.has(key)) continue
+        path.rect(run.x, run.y, run.w, run.h)
+        open.delete(key)
+      }
     }
-    for (const [key, run] of open) close(key, run)
-    return { path, known, at: now, some: solids > 0 }
+    return { path, known: true, some, at: now }
   }
 
   /** draw fills what is solid between two corners of the world. The context has the world's coordinates. */
   draw(c, x0, y0, x1, y1, now) {
-    let oldest = null
+    let oldest = null, made = 0
     for (let ty = Math.floor(y0 / side); ty * side <= y1; ty++) {
       for (let tx = Math.floor(x0 / side); tx * side <= x1; tx++) {
         const key = tx + "," + ty
         let tile = this.tiles.get(key)
-        if (!tile) this.tiles.set(key, tile = this.make(tx, ty, now))
-        if (!tile.known && now - tile.at > look) this.tiles.set(key, tile = this.make(tx, ty, now))
+        if (made < perFrame && (!tile || !tile.known && now - tile.at > look)) {
+          this.tiles.set(key, tile = this.make(tx, ty, now))
+          if (tile.known) made++
+        }
+        if (!tile) continue
         if (!oldest || tile.at < oldest.tile.at) oldest = { tile, key, tx, ty }
         if (!tile.known) {
           c.fillStyle = colours.unknown
