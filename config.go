@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"net/netip"
 	"time"
 
 	"parley/account"
@@ -143,6 +144,11 @@ type Config struct {
 
 	// RealmLoginWithin is the time that a realm client has to log in. Default one minute.
 	RealmLoginWithin time.Duration
+
+	// Proxies are the networks of proxies in front of duplex and realm. Each of their TCP connections must begin with a header of the
+	// PROXY protocol, version 1 or 2, and the address in it is the player's in all limits, bans and logs. No header is read
+	// from others. Default: there are none.
+	Proxies []netip.Prefix
 
 	// RealmConfig lists the fields that the game adds to realm's config message. RealmExtension lists their values.
 	RealmConfig    []realmcore.Field

@@ -111,8 +111,8 @@ func Start(g Game, c Config) (*Server, error) {
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
 	config := gateway.Config{
-		Browsers: c.Browsers,
-		Game:     s.contain(g, c.Log), World: world.Config{Seed: c.Seed, Mode: c.Mode}, MaxRooms: c.MaxRooms, Hold: c.Hold, NoMainAccounts: c.NoMainAccounts, TickRate: c.TickRate, Sight: c.Sight, MaxPlayers: c.MaxPlayers, PerAddress: c.PerAddress, Record: c.Record, Banned: s.bans.set.Holds, Chat: c.Chat, Log: c.Log,
+		Browsers: c.Browsers, Proxies: c.Proxies,
+		Game: s.contain(g, c.Log), World: world.Config{Seed: c.Seed, Mode: c.Mode}, MaxRooms: c.MaxRooms, Hold: c.Hold, NoMainAccounts: c.NoMainAccounts, TickRate: c.TickRate, Sight: c.Sight, MaxPlayers: c.MaxPlayers, PerAddress: c.PerAddress, Record: c.Record, Banned: s.bans.set.Holds, Chat: c.Chat, Log: c.Log,
 	}
 	if c.TicketKey != nil {
 		if err := os.MkdirAll(c.DataDir, 0o700); err != nil {

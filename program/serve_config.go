@@ -38,6 +38,7 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (game f
 	if err := f.check(); err != nil {
 		return game, c, done, err
 	}
+	c.Proxies = f.play.proxies.list
 	if c.Keep, err = keep.ParseMode(f.keep); err != nil {
 		return game, c, done, fmt.Errorf("--keep must be off, second or tick, not %q", f.keep)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	front "parley"
+	"parley/internal/proxy"
 	"parley/play/schema"
 	"parley/web"
 	"parley/world"
@@ -23,6 +24,7 @@ import (
 type playFlags struct {
 	addr, hosts, origins string
 	rooms                bool
+	proxies              proxyFlag
 }
 
 func (f *playFlags) register(cmd *cobra.Command) {
@@ -30,11 +32,22 @@ func (f *playFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.addr, "play", ":8000", "where players find rooms and matches (TCP)")
 	flags.StringVar(&f.hosts, "play-hosts", "", "host names under which players may ask at --play, as a.example,b.example")
 	flags.StringVar(&f.origins, "play-origins", "", "sites whose pages may ask at --play, as https://a.example,https://b.example")
+	flags.StringVar(&f.proxies.text, "behind-proxy", "", "networks of proxies in front of --play, realm and duplex, as 10.0.0.0/8,192.0.2.7: they say who the player is, by X-Forwarded-For and the PROXY protocol")
 	flags.BoolVar(&f.rooms, "player-rooms", false, "players may open rooms at --play, at most 4 from each address")
 }
 
-// check refuses origins that no browser would send.
+// proxyFlag is the networks that may say who a client is.
+type proxyFlag struct {
+	text string
+	list proxy.Trust
+}
+
+// check refuses networks that are none, and origins that no browser would send.
 func (f *playFlags) check() error {
+	var err error
+	if f.proxies.list, err = proxy.ParseTrust(f.proxies.text); err != nil {
+		return fmt.Errorf("--behind-proxy: %w", err)
+	}
 	for _, o := range splitList(f.origins) {
 		if u, err := url.Parse(o); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" {
 			return fmt.Errorf("--play-origins has %q, which is no site; write it as browsers do, such as https://game.example", o)
@@ -56,7 +69,7 @@ func (f *playFlags) listen(s *front.Server, game front.Game, c front.Config, own
 	if own != nil {
 		hosts = append(hosts, own.names...)
 	}
-	page, err := web.ListenPlay(f.addr, web.PlayConfig{Lobby: l, TLS: own.pages(), Rooms: f.rooms, Hosts: hosts, Origins: splitList(f.origins), Banned: s.Banned, Log: s.Log()})
+	page, err := web.ListenPlay(f.addr, web.PlayConfig{Lobby: l, TLS: own.pages(), Rooms: f.rooms, Hosts: hosts, Origins: splitList(f.origins), Proxies: f.proxies.list, Banned: s.Banned, Log: s.Log()})
 	if wrong := (*net.AddrError)(nil); errors.As(err, &wrong) {
 		return nil, fmt.Errorf("--play: %s: %s; write host:port, such as :8000, or off", wrong.Addr, wrong.Err)
 	}

@@ -18,6 +18,7 @@ import (
 	"unicode"
 
 	"parley/internal/admission"
+	"parley/internal/proxy"
 )
 
 // PlayConfig sets up the players' part. It must not be changed after use.
@@ -36,6 +37,10 @@ type PlayConfig struct {
 
 	// Origins are the sites whose pages may ask, as browsers write them: https://game.example. Default: only pages of the server itself.
 	Origins []string
+
+	// Proxies are the networks of proxies in front of the part. A request from one of their addresses counts as from the last address of
+	// X-Forwarded-For that is not theirs. The header of others is not looked at. Default: there are none.
+	Proxies []netip.Prefix
 
 	// Banned reports whether an address is banned: its connections are closed at once, and those that are there with their next
 	// request. Default: none is.
@@ -59,6 +64,7 @@ type PlayConfig struct {
 func ListenPlay(addr string, c PlayConfig) (*Page, error) {
 	h := newPlay(c)
 	guard := newPlayGuard(maxPlayConns, maxPlayConnsOf, func(from netip.Addr) bool { return !h.hears(from) })
+	guard.proxies = proxy.Trust(c.Proxies)
 	p := &Page{}
 	p.server.Handler, p.server.ConnState, p.server.IdleTimeout = h, guard.watch, playIdle
 	p.server.RegisterOnShutdown(h.stop)
@@ -139,7 +145,7 @@ func (p *play) hears(from netip.Addr) bool {
 
 // ServeHTTP answers a request, if its name, its origin and the number of calls of its address are as they should be.
 func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !p.hears(source(r)) {
+	if !p.hears(p.source(r)) {
 		panic(http.ErrAbortHandler) // closes the connection, also before the requests that wait in it
 	}
 	h := w.Header()
@@ -181,7 +187,7 @@ func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *play) answer(w http.ResponseWriter, r *http.Request, call playCall) {
-	from := source(r)
+	from := p.source(r)
 	// The first two are as cheap as a refusal, and each page that is loaded makes these calls.
 	if r.URL.Path != "/play/server" && r.URL.Path != "/play/leave" && !p.mayCall(from) {
 		w.Header().Set("Retry-After", "6")
@@ -296,9 +302,9 @@ func checkMode(mode string) error {
 }
 
 // source returns the address that a request comes from.
-func source(r *http.Request) netip.Addr {
+func (c *PlayConfig) source(r *http.Request) netip.Addr {
 	at, _ := netip.ParseAddrPort(r.RemoteAddr) // it is the server's own text
-	return at.Addr().Unmap()
+	return proxy.Trust(c.Proxies).Forwarded(at.Addr(), r.Header.Values("X-Forwarded-For"))
 }
 
 // reachable returns an address as the client of a request can use it: one that listens everywhere is at the host that was asked.

@@ -8,18 +8,21 @@ import (
 	"sync"
 
 	"parley/internal/admission"
+	"parley/internal/proxy"
 )
 
 // playGuard bounds the connections of the players' part, of all addresses, of each, and of each IPv6 /56. It takes the same time
 // however many there are.
 type playGuard struct {
-	mu    sync.Mutex
-	most  int
-	crowd *admission.Crowd
-	sites *admission.Crowd
-	conns map[net.Conn]*playConn
-	shuts func(netip.Addr) bool
-	quiet *list.List // of connections that are not being answered, the longest first
+	mu   sync.Mutex
+	most int
+	// proxies have the connections of many clients, so only all of them together are bounded, and each request counts as its client's.
+	proxies proxy.Trust
+	crowd   *admission.Crowd
+	sites   *admission.Crowd
+	conns   map[net.Conn]*playConn
+	shuts   func(netip.Addr) bool
+	quiet   *list.List // of connections that are not being answered, the longest first
 }
 
 type playConn struct {
@@ -57,7 +60,7 @@ func (g *playGuard) watch(conn net.Conn, state http.ConnState) {
 // admit counts a connection, or closes it.
 func (g *playGuard) admit(conn net.Conn) {
 	at, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
-	if g.shuts(at.Addr().Unmap()) || !g.enter(at.Addr()) {
+	if !g.proxies.Holds(at.Addr()) && g.shuts(at.Addr().Unmap()) || !g.enter(at.Addr()) {
 		conn.Close()
 		return
 	}
@@ -77,6 +80,9 @@ func (g *playGuard) admit(conn net.Conn) {
 
 // enter counts a connection of an address, if it may have one more.
 func (g *playGuard) enter(from netip.Addr) bool {
+	if g.proxies.Holds(from) {
+		return true
+	}
 	if !g.crowd.Enter(from) {
 		return false
 	}
@@ -88,6 +94,9 @@ func (g *playGuard) enter(from netip.Addr) bool {
 }
 
 func (g *playGuard) leave(from netip.Addr) {
+	if g.proxies.Holds(from) {
+		return
+	}
 	g.crowd.Leave(from)
 	g.sites.Leave(site(from))
 }

@@ -225,6 +225,41 @@ func TestAnAddressAsksTenTimesAMinute(t *testing.T) {
 	}
 }
 
+// Behind a proxy each player counts alone, and the proxy's connections are bounded only together. Nobody else is believed.
+func TestPlayersBehindAProxy(t *testing.T) {
+	x := newPlayTest(t, PlayConfig{Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Banned: func(a netip.Addr) bool { return a.String() == "203.0.113.66" }})
+	for i := range 20 {
+		x.want(x.call("GET", "/play/server", "10.0.0.1:5", "", fmt.Sprintf("X-Forwarded-For: 127.0.0.1, 203.0.113.%d", i)), 200, "")
+	}
+	for i := range 11 {
+		status := 200
+		if i == 10 {
+			status = 429
+		}
+		x.want(x.call("GET", "/play/server", "10.0.0.1:5", "", fmt.Sprintf("X-Forwarded-For: 192.0.2.%d, 203.0.113.100", i)), status, "")
+		x.want(x.call("GET", "/play/server", "198.51.100.1:5", "", fmt.Sprintf("X-Forwarded-For: 192.0.2.%d", i)), status, "")
+	}
+	r := httptest.NewRequest("GET", "/play/server", nil)
+	r.RemoteAddr, r.Host = "10.0.0.1:5", "203.0.113.5:8000"
+	r.Header.Set("X-Forwarded-For", "203.0.113.66")
+	func() {
+		defer func() {
+			if recover() != http.ErrAbortHandler {
+				t.Error("a banned player behind a proxy is answered")
+			}
+		}()
+		x.play.ServeHTTP(httptest.NewRecorder(), r)
+	}()
+	g := newPlayGuard(8, 4, func(netip.Addr) bool { return true })
+	g.proxies = x.play.Proxies
+	for i := range 10 {
+		c := &guardConn{addr: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(fmt.Sprintf("10.0.0.1:%d", i+1)))}
+		if g.watch(c, http.StateNew); c.closed || len(g.conns) > 8 {
+			t.Errorf("connection %d of a proxy: closed %v, of %d", i, c.closed, len(g.conns))
+		}
+	}
+}
+
 func TestPlayersOpenRooms(t *testing.T) {
 	x := newPlayTest(t, PlayConfig{Rooms: true})
 	from := func(host, i int) string { return fmt.Sprintf("[2001:db8:0:%x::%x]:5", host, i) }

@@ -46,6 +46,7 @@ type Conn struct {
 	armed     bool       // the poller reads it when bytes come
 	finishing bool       // Finish was called
 	gone      bool       // the socket is closed
+	silent    bool       // Turn does not know of it, and is not told that it has ended
 	shaking   *handshake // nil when the handshake is over
 	place     *admission.Place[*Conn]
 	err       error
@@ -254,7 +255,7 @@ func (c *Conn) endLocked(err error) {
 	c.socket.Close()
 	delete(c.hub.conns, c)
 	c.hub.porch.Leave(c.place)
-	if c.shaking == nil {
+	if c.shaking == nil && !c.silent {
 		c.hub.report(c, newsEnded)
 	}
 }

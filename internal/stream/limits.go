@@ -120,6 +120,10 @@ const (
 	maxHelloBytes = 8 << 10
 	maxShakeBytes = 24 << 10
 
+	// maxHeaders bounds the connections of proxies of which the PROXY header has not come. A client that a proxy lets in has
+	// one at once, so only a proxy that fails holds many. Each has a goroutine, some 4 KiB.
+	maxHeaders = 4096
+
 	// DefaultHandshakeTime is the time limit of a handshake.
 	DefaultHandshakeTime = 5 * time.Second
 

@@ -13,6 +13,7 @@ import (
 	"parley/internal/admission"
 	"parley/internal/bans"
 	"parley/internal/datagram"
+	"parley/internal/proxy"
 )
 
 // errCut is the error of a connection that has more than maxPending bytes to write.
@@ -37,6 +38,10 @@ type Config struct {
 	// that was there before its address was banned is dropped.
 	Door *bans.Door
 
+	// Proxies are believed when they name the address of a client in a header of the PROXY protocol, of which each of their
+	// connections must have one first. What counts, limits and bans by address then goes by that.
+	Proxies []netip.Prefix
+
 	// Log is told when connections cannot be accepted. Nil means nobody is.
 	Log *slog.Logger
 
@@ -51,6 +56,7 @@ type Stats struct {
 	Hasty      uint64 // closed because their host or network began too many handshakes
 	Crowded    uint64 // closed because too many had not entered: from their host, from its network, or in all
 	Banned     uint64 // closed because their address was banned; also the bytes that came over one that was open then, by pieces
+	BadHeader  uint64 // of proxies, closed because the PROXY header was none, or did not come in time
 	AcceptErrs uint64 // times that accepting failed and was tried again
 }
 
@@ -62,7 +68,9 @@ type Listener struct {
 
 	handshakes *handshakes // nil: plain TCP
 
-	accepted, opened, badShake, hasty, crowded, acceptErrs atomic.Uint64
+	accepted, opened, badShake, hasty, crowded, badHeader, acceptErrs atomic.Uint64
+
+	headers int // connections whose PROXY header is awaited; guarded by hub.mu
 }
 
 // Listen listens on addr, written host:port.
@@ -111,7 +119,7 @@ func (l *Listener) Addr() netip.AddrPort {
 // Stats returns the counters as they are now.
 func (l *Listener) Stats() Stats {
 	return Stats{Accepted: l.accepted.Load(), Opened: l.opened.Load(), BadShake: l.badShake.Load(), Hasty: l.hasty.Load(), Crowded: l.crowded.Load(),
-		Banned: l.door.Turned(), AcceptErrs: l.acceptErrs.Load()}
+		Banned: l.door.Turned(), BadHeader: l.badHeader.Load(), AcceptErrs: l.acceptErrs.Load()}
 }
 
 // Stop stops accepting. Connections go on.
@@ -156,7 +164,11 @@ func (l *Listener) accept() {
 // turnsAway reports whether a connection comes from a banned address, or from one that only sessions of browsers have.
 func (l *Listener) turnsAway(socket *net.TCPConn) bool {
 	from, ok := socket.RemoteAddr().(*net.TCPAddr) // not of one that is gone already
-	return ok && datagram.IsSession(from.AddrPort().Addr()) || ok && l.door.Shuts(time.Now(), from.AddrPort().Addr())
+	return ok && l.shuts(from.AddrPort().Addr())
+}
+
+func (l *Listener) shuts(from netip.Addr) bool {
+	return datagram.IsSession(from) || l.door.Shuts(time.Now(), from)
 }
 
 // rest waits, and reports false if the listener was closed meanwhile.
@@ -184,9 +196,59 @@ func (l *Listener) begin(socket *net.TCPConn) {
 		socket.Close()
 		return
 	}
+	if !proxy.Trust(l.config.Proxies).Holds(c.peer.Addr()) {
+		l.enter(c)
+		return
+	}
+	if l.headers >= maxHeaders {
+		l.crowded.Add(1)
+		l.drop(c)
+		return
+	}
+	l.headers++
+	c.silent = true
+	l.conns[c] = struct{}{}
+	l.group.Go(func() { l.header(c) })
+}
+
+// header reads whom the connection of a proxy is for, and then begins it as one of that client.
+func (l *Listener) header(c *Conn) {
+	c.socket.SetReadDeadline(c.born.Add(l.config.HandshakeTime))
+	from, err := proxy.ReadHeader(c.socket)
+	c.socket.SetReadDeadline(time.Time{})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.headers--
+	if c.gone { // the listener is closed
+		return
+	}
+	if err != nil {
+		l.badHeader.Add(1)
+		l.drop(c)
+		return
+	}
+	if from.IsValid() {
+		c.peer = admission.Canon(from)
+	}
+	if from.IsValid() && l.shuts(from.Addr()) {
+		l.drop(c)
+		return
+	}
+	c.silent = false
+	l.enter(c)
+}
+
+// drop closes a connection that Turn does not know. l.mu is held.
+func (l *Listener) drop(c *Conn) {
+	c.silent = true
+	c.socket.SetLinger(0) // so that the system keeps nothing of it
+	c.endLocked(net.ErrClosed)
+}
+
+// enter begins a connection whose peer is known, if it is admitted. l.mu is held.
+func (l *Listener) enter(c *Conn) {
 	if !l.admit(c) {
-		socket.SetLinger(0) // so that the system keeps nothing of it
-		socket.Close()
+		l.drop(c)
 		return
 	}
 	l.conns[c] = struct{}{}

@@ -62,6 +62,9 @@ type Config struct {
 	// Browsers brings players in browsers: a carry.Building. Default: nobody does.
 	Browsers interface{ Dialects() []string }
 
+	// Proxies are the networks of proxies in front of duplex and realm: see their Config. Default: there are none.
+	Proxies []netip.Prefix
+
 	// Banned reports whether an address is banned. Any goroutine may call it, and it must not block. Default: none is.
 	Banned func(now time.Time, from netip.Addr) bool
 

@@ -107,7 +107,7 @@ func serve(listener net.Listener, bring func(net.Listener, stream.Config) stream
 		s.handle = func(*Conn, Event) {}
 	}
 	mains := bring(listener, stream.Config{
-		TLS: c.TLS, HandshakeTime: s.mux.JoinTimeout(), Linger: drainWait, Door: bans.NewDoor(c.Banned), Log: s.log,
+		TLS: c.TLS, HandshakeTime: s.mux.JoinTimeout(), Linger: drainWait, Door: bans.NewDoor(c.Banned), Proxies: c.Proxies, Log: s.log,
 		Waiting: admission.PorchConfig{Host: c.WaitingPerAddress, Network: 8 * c.WaitingPerAddress, Total: min(c.WaitingPerAddress, 0)},
 	})
 	s.mains = carry.JoinStreams(mains, carry.HallOf(c.Sessions))

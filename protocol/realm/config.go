@@ -26,6 +26,11 @@ type Config struct {
 	// not block. Default: nobody is banned.
 	Banned func(now time.Time, from netip.Addr) bool
 
+	// Proxies, at a server, are the networks of proxies in front of it. Each of their TCP connections must begin with a header of the PROXY
+	// protocol, version 1 or 2, and the address in it is the client's in all limits, bans and logs. No header is read from
+	// others. Default: there are none.
+	Proxies []netip.Prefix
+
 	// Log gets a line for each connection that begins or ends. Default: none.
 	Log *slog.Logger
 
@@ -34,7 +39,7 @@ type Config struct {
 	TLS *tls.Config
 
 	// Plain turns TLS off. It is for a server behind a proxy that does TLS. All clients then have the proxy's address, so
-	// set TimeForAll too.
+	// set TimeForAll too, unless Proxies says whom to believe.
 	Plain bool
 
 	// NoTime turns a server's time server off: clients are told port 0. A client with NoTime asks no time server, and knows
@@ -61,7 +66,7 @@ type Config struct {
 
 	// WaitingPerAddress bounds the connections of an address (/64 of IPv6) that are not in the game. A /24 or /56 network
 	// may have eight times as many. Further ones are closed at once, and their clients try again. Default 64. Negative
-	// means no limit, and so does Plain. With a limit, handshakes are limited too: 128 a second from an address, and 512
+	// means no limit, and so does Plain without Proxies. With a limit, handshakes are limited too: 128 a second from an address, and 512
 	// from a network.
 	WaitingPerAddress int
 }

@@ -102,7 +102,7 @@ func listen(addr string, bring func(net.Listener, stream.Config) stream.Carrier,
 	filled := s.mux.Config()
 	listener := bring(socket, stream.Config{
 		TLS: secured, HandshakeTime: filled.VersionWithin, Linger: filled.Linger, Waiting: c.porch(filled.MaxWaiting),
-		Door: bans.NewDoor(c.Banned), Log: s.log,
+		Door: bans.NewDoor(c.Banned), Proxies: c.Proxies, Log: s.log,
 	})
 	s.streams = carry.JoinStreams(listener, carry.HallOf(c.Sessions))
 	s.log.Info("listening", "fingerprint", fingerprint)

@@ -14,7 +14,7 @@ import (
 // lost its place is there until its end is told, and the core, which cuts the oldest, is not to come to that.
 func (c *Config) porch(most int) admission.PorchConfig {
 	p := admission.PorchConfig{Host: c.WaitingPerAddress, Network: 8 * c.WaitingPerAddress, Total: max(most/4, 1)}
-	if c.Plain || c.WaitingPerAddress < 0 {
+	if c.Plain && len(c.Proxies) == 0 || c.WaitingPerAddress < 0 {
 		p.Host, p.Network = -1, -1
 	}
 	return p

@@ -94,7 +94,8 @@ var table = []row{
 	{path: "program/tui", mayImport: []string{"world", "internal/plain"}, modules: []string{"github.com/charmbracelet/x/ansi"}},
 	{path: "internal/turns", shell: everyFile},
 	{path: "internal/carry", mayImport: []string{"internal/admission", "internal/bans", "internal/datagram", "internal/pace", "internal/stream"}, shell: everyFile},
-	{path: "internal/stream", mayImport: []string{"internal/admission", "internal/bans", "internal/datagram", "internal/pace", "internal/queue"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
+	{path: "internal/proxy"},
+	{path: "internal/stream", mayImport: []string{"internal/proxy", "internal/admission", "internal/bans", "internal/datagram", "internal/pace", "internal/queue"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/datagram", mayImport: []string{"internal/bans", "internal/turns"}, shell: everyFile},
 	{path: "internal/udp", mayImport: []string{"internal/datagram"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
@@ -107,7 +108,7 @@ var table = []row{
 	{path: "play/keep", mayImport: []string{"world"}, shell: everyFile},
 	{path: "play/line", mayImport: []string{"protocol/*", "protocol/*/core", "world", "play/message", "play/schema", "internal/shell"}, shell: everyFile},
 	{path: "play/bots", mayImport: []string{"protocol/*", "protocol/*/core", "world", "play/line", "play/message", "play/schema", "internal/plain"}, shell: everyFile},
-	{path: "web", mayImport: []string{"internal/admission"}, modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
+	{path: "web", mayImport: []string{"internal/admission", "internal/proxy"}, modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
 
 	// Tests of the built program: they know nothing of it but its bytes.
 	{path: "test/blackbox", shell: everyFile},

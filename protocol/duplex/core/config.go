@@ -113,6 +113,11 @@ type Config struct {
 	// not block. Default: nobody is banned.
 	Banned func(now time.Time, from netip.Addr) bool
 
+	// Proxies, at a server, are the networks of proxies in front of it. Each of their TCP connections must begin with a header of the PROXY
+	// protocol, version 1 or 2, and the address in it is the client's in all limits, bans and logs. No header is read from
+	// others. Default: there are none.
+	Proxies []netip.Prefix
+
 	// Log gets a line for each player that joins or leaves. Default: none.
 	Log *slog.Logger
 
