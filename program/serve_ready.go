@@ -93,6 +93,9 @@ func (a *app) startTable(addrs []front.Addr, secure bool, seed uint64, places []
 	fmt.Fprintf(&b, "%s serves %s (seed %d)\n\n", a.name, a.title(), seed)
 	for _, at := range addrs {
 		where := at.Addr.String()
+		if at.Name == "play" && at.Addr.Addr().IsUnspecified() { // a link to click, on this machine
+			where = fmt.Sprint("localhost:", at.Addr.Port())
+		}
 		switch {
 		case at.Name == "play" && secure:
 			where = "https://" + where + "/"

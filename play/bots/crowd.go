@@ -21,7 +21,7 @@ type Crowd struct {
 	Config Config
 	Seed   uint64
 
-	// Name begins the name of each bot, and a number ends it. Default: bot- and the seed.
+	// Name begins the name of each bot, and a number ends it. Default: bot- and the dialect; over realm, where bots have accounts, bot- and the seed.
 	Name string
 
 	// Ticket, if set, returns a ticket for the bot with that name. It is called for dialects
@@ -85,9 +85,10 @@ func (c *Crowd) Run(ctx context.Context) []Result {
 				})
 				defer release()
 				config := c.Config
-				config.Name = fmt.Sprintf("%s-%d", cmp.Or(c.Name, fmt.Sprintf("bot-%d", c.Seed%100_000)), i) // over dialects without accounts it counts only with a room
-				if c.Name != "" && config.Room == "" && line.HasSessions(dialect) {
-					config.Room = message.MainRoom
+				config.Name = fmt.Sprintf("%s-%d", cmp.Or(c.Name, fmt.Sprintf("bot-%d", c.Seed%100_000)), i)
+				if line.HasSessions(dialect) {
+					config.Name = fmt.Sprintf("%s-%d", cmp.Or(c.Name, "bot-"+dialect), i) // people who play among bots see who is one
+					config.Room = cmp.Or(config.Room, message.MainRoom)                   // without a room they would be guests without names
 				}
 				if config.Password == "" {
 					config.Password = "a bot's own word"

@@ -213,7 +213,7 @@ export class View {
       c.fill()
       c.stroke()
       c.restore()
-      const x = this.w / 2 + dx * k - Math.cos(a) * 36, y = this.h / 2 + dy * k - Math.sin(a) * 36 + 5
+      const x = this.w / 2 + dx * k - Math.cos(a) * 54, y = this.h / 2 + dy * k - Math.sin(a) * 36 + 5
       if (written.some(w => Math.abs(w[0] - x) < 70 && Math.abs(w[1] - y) < 16)) continue
       written.push([x, y])
       this.text(plain(e.name || "somebody", 12), x, y, colours.text, 13, true)
