@@ -55,7 +55,7 @@ type Client struct {
 
 // Dial joins a game at one of several addresses, separated by commas: the first that answers. It returns when the server has let the
 // player in. An address is replica://, relay://, duplex://, realm:// or stamp://, host and port; the port may be left out. Over stamp
-// the player only watches.
+// the player only watches. With +ws, +wss or +wt behind the dialect, as in replica+wss://host, WebSocket or WebTransport carries it.
 //
 // The error is ErrNoServer if nobody answers, ErrOtherGame if the server runs another game than g, and ErrRefused if it does not let
 // the player in. If ctx ends first, Dial returns the error of ctx. After Dial, ctx has no meaning.

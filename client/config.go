@@ -41,7 +41,8 @@ type Config struct {
 
 	// Trust is asked whether a certificate of realm is the server's, with the address as it was written and the certificate's SHA-256
 	// in hex, before a password is sent. An error ends Dial, and a player who comes back is out of the game. Default: any certificate
-	// is accepted, as servers sign their own.
+	// is accepted, as servers sign their own. Over wss and wt only a certificate is asked about that no authority vouches for, nor, for
+	// wt, the server's page at the same port. There the default is that it is refused.
 	Trust func(addr, fingerprint string) error
 
 	// Plain turns realm's TLS off: a password then crosses the network in clear.
@@ -58,6 +59,9 @@ type Config struct {
 
 // standardPorts are where servers listen unless they are told otherwise.
 var standardPorts = map[string]string{"replica": "7000", "stamp": "7001", "relay": "8082", "duplex": "7004", "realm": "9999"}
+
+// playPort is that of --play, where the carriers of browsers are.
+const playPort = "8000"
 
 // maxWays bounds the addresses of a list.
 const maxWays = 16
@@ -76,14 +80,22 @@ func (c *Config) line(urls string, g world.Game, s *world.Schema) (line.Config, 
 		if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
 			return l, fmt.Errorf("client: %q is no address: write one such as replica://127.0.0.1:7000", hidden(text))
 		}
-		port := u.Port()
-		if port == "" {
-			port = standardPorts[u.Scheme]
+		dialect, carrier, named := strings.Cut(u.Scheme, "+")
+		if named && carrier == "" || strings.Contains(u.Scheme, "+") && !line.IsDialect(dialect) {
+			return l, fmt.Errorf("client: %q is no address: write a dialect, and behind + what carries it, such as replica+wss://127.0.0.1:8000", hidden(text))
 		}
-		if u.Scheme == "stamp" && c.Room != "" {
+		port := u.Port()
+		switch {
+		case port != "":
+		case named:
+			port = playPort
+		default:
+			port = standardPorts[dialect]
+		}
+		if dialect == "stamp" && c.Room != "" {
 			return l, fmt.Errorf("client: stamp has no rooms to choose from: the server says which one it shows; leave Room %q out", c.Room)
 		}
-		l.Ways = append(l.Ways, line.Way{Dialect: u.Scheme, Addr: net.JoinHostPort(u.Hostname(), port)})
+		l.Ways = append(l.Ways, line.Way{Dialect: dialect, Carrier: carrier, Addr: net.JoinHostPort(u.Hostname(), port)})
 		if name := u.User.Username(); l.Name == "" {
 			l.Name = name
 		}

@@ -42,6 +42,7 @@ type Conn struct {
 	refused string    // why the server does not let the player in
 	ignored bool      // the server did not say whether it does
 	other   error     // the server runs another game
+	doubt   error     // the answer of Config.Trust to a certificate that is not the server's
 	words   string    // the server's last line of chat
 	spoken  time.Time // when that came
 }
@@ -65,6 +66,9 @@ func (l *Line) dial(ctx context.Context, way int, pass []byte) (*Conn, error) {
 	}[c.Dialect]
 	ctx, cancel := context.WithTimeout(shell.Answer(ctx, answerPatience), patienceOf[c.Dialect])
 	defer cancel()
+	if inBrowser && c.at.Carrier == "" {
+		return nil, errNoSockets(c.at)
+	}
 	if err := join(ctx, pass); err != nil {
 		return nil, c.explain(err)
 	}
@@ -79,7 +83,7 @@ func (c *Conn) explain(err error) error {
 		return fmt.Errorf("client: %w at %v: check the address, and start the server if it is yours: %w", ErrNoServer, c.at, err)
 	case c.other != nil:
 		return c.other
-	case isRefusal(err):
+	case isRefusal(err), isShut(err):
 		return fmt.Errorf("client: %v: %w: %w", c.at, ErrRefused, err)
 	}
 	return fmt.Errorf("client: %v: %w", c.at, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"parley/internal/call"
 	"parley/play/message"
 	"parley/protocol/duplex"
 	duplexcore "parley/protocol/duplex/core"
@@ -46,7 +47,7 @@ func fateOf(c *Conn, why error) fate {
 	)
 	var distrusted *distrust
 	switch {
-	case c != nil && c.other != nil, errors.As(why, &distrusted), errors.Is(why, ErrOtherGame):
+	case c != nil && c.other != nil, errors.As(why, &distrusted), errors.Is(why, ErrOtherGame), errors.Is(why, call.ErrUntrusted):
 		return over
 	case c != nil && c.ignored:
 		return silent

@@ -28,10 +28,16 @@ func HasSessions(dialect string) bool {
 	return dialect == "replica" || dialect == "relay" || dialect == "duplex"
 }
 
-// Way is where a server can be reached.
-type Way struct{ Dialect, Addr string }
+// Way is where a server can be reached: a dialect, what carries it, and host:port. Carrier is "ws", "wss" or "wt", and empty for the
+// dialect's own UDP and TCP.
+type Way struct{ Dialect, Carrier, Addr string }
 
-func (w Way) String() string { return w.Dialect + "://" + w.Addr }
+func (w Way) String() string {
+	if w.Carrier == "" {
+		return w.Dialect + "://" + w.Addr
+	}
+	return w.Dialect + "+" + w.Carrier + "://" + w.Addr
+}
 
 // Config sets up a Line. Ways, Schema and Read are required.
 type Config struct {
@@ -71,7 +77,8 @@ type Config struct {
 
 	// Trust is asked whether a certificate of realm is the server's, with the address as it was written and the certificate's
 	// SHA-256 in hex, before anything else is sent. An error ends Dial, and the player does not come back. Default: any certificate
-	// is accepted, as servers sign their own.
+	// is accepted, as servers sign their own. Over wss and wt only a certificate is asked about that no authority vouches for, nor, for
+	// wt, the server's page. There the default is that it is refused.
 	Trust func(addr, fingerprint string) error
 
 	// FirstType is the number of the kind that is type 0 in realm. RealmConfig lists the fields that the game adds to
@@ -160,6 +167,9 @@ func check(c *Config) error {
 		return fmt.Errorf("client: %q is no name of a room: it has 1 to %d of a-z, 0-9 and -", c.Room, message.MaxRoomName)
 	}
 	for _, w := range c.Ways {
+		if err := checkCarrier(w); err != nil {
+			return err
+		}
 		switch {
 		case !IsDialect(w.Dialect):
 			return fmt.Errorf("client: there is no dialect %q: write one of %s", w.Dialect, strings.Join(Dialects, ", "))
@@ -180,7 +190,7 @@ func (l *Line) begin(ctx context.Context) (*Conn, error) {
 		switch {
 		case err == nil:
 			return conn, nil
-		case ctx.Err() != nil || fateOf(nil, err) != lost || !isNobody(err):
+		case ctx.Err() != nil || fateOf(nil, err) != lost || !isNobody(err) && !isShut(err):
 			return nil, err
 		}
 		missed = append(missed, err)

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/shell"
 	"parley/internal/stream"
 	"parley/internal/udp"
@@ -51,6 +52,7 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 		_ = main.Close(ctx)
 		return nil, fmt.Errorf("duplex: %w", err)
 	}
+	main.Prompt()
 	return dial(ctx, main, socket, c)
 }
 
@@ -67,8 +69,23 @@ func dialMain(ctx context.Context, addr string, config *tls.Config) (*stream.Cli
 	return stream.Dial(ctx, net.Dialer{KeepAliveConfig: tcpKeepAlive, Deadline: shell.AnswerBy(ctx)}, at, config, drainWait)
 }
 
-func dial(ctx context.Context, main *stream.Client, socket *udp.Socket, c Config) (*Client, error) {
-	main.Prompt()
+// DialOver is Dial over carriers of this module's, which the client owns from now on: main, and the datagrams beside it. Without a feed, which
+// is nil, the client says so to the server at once.
+func DialOver(ctx context.Context, main stream.Dialed, feed datagram.Carrier, c Config) (*Client, error) {
+	if feed == nil {
+		feed = noFeed{datagram.NewSilent(main.LocalAddr(), main.Addr())}
+		c.FeedWait = time.Nanosecond
+	}
+	return dial(ctx, main, feed, c)
+}
+
+// noFeed is the carrier of a client without a feed.
+type noFeed struct{ *datagram.Silent }
+
+// NewSendBatch returns a batch whose room the core uses for what goes over main.
+func (noFeed) NewSendBatch() *datagram.SendBatch { return datagram.NewSendBatch(1, stream.MaxSend) }
+
+func dial(ctx context.Context, main stream.Dialed, socket datagram.Carrier, c Config) (*Client, error) {
 	x := &Client{core: &clientCore{
 		Endpoint: core.NewClient(time.Now(), main.Addr(), socket.RemoteAddr(), c, &core.Shared{Rand: shell.Rand()}),
 		main:     main,

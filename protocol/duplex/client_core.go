@@ -12,7 +12,7 @@ import (
 // is owned by the loop.
 type clientCore struct {
 	*core.Endpoint
-	main    *stream.Client
+	main    stream.Dialed
 	line    stream.Stream
 	held    bool // bytes of main were not taken
 	took    bool // some were, or main has ended

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/shell"
 	"parley/internal/stream"
 	"parley/protocol/realm/core"
@@ -36,9 +37,19 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("realm: dial %s: %w", addr, err)
 	}
-	carrier := c.carrier(main)
+	return dial(ctx, main, c.carrier(main), c)
+}
+
+// DialOver is Dial over a carrier of this module's, which the client owns from now on, and which has encrypted the stream if it is to be.
+// The client does not ask for the time over UDP: that of the log-in has to do.
+func DialOver(ctx context.Context, main stream.Dialed, c Config) (*Client, error) {
+	return dial(ctx, main, datagram.NewSilent(main.LocalAddr(), main.Addr()), c)
+}
+
+func dial(ctx context.Context, main stream.Dialed, carrier datagram.Carrier, c Config) (*Client, error) {
 	x := &Client{core: newClientCore(main, carrier, c)}
 	main.Start(carrier.Wake)
+	var err error
 	x.shell, err = shell.Dial(ctx, carrier, x.core, shell.ClientConfig[sized]{
 		Name: "realm", Log: c.Log, Kind: kind, First: uint8(EventOpened), Final: uint8(EventClosed),
 		Own: func(ev sized) sized { return ev }, Size: func(ev sized) int { return ev.bytes }, Last: last,

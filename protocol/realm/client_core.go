@@ -14,7 +14,7 @@ import (
 // owned by the loop.
 type clientCore struct {
 	*core.Endpoint
-	main *stream.Client
+	main stream.Dialed
 	line stream.Stream
 	wake func()
 	now  time.Time
@@ -33,7 +33,7 @@ type clientCore struct {
 	time timeClient
 }
 
-func newClientCore(main *stream.Client, carrier datagram.Carrier, c Config) *clientCore {
+func newClientCore(main stream.Dialed, carrier datagram.Carrier, c Config) *clientCore {
 	now := time.Now()
 	x := &clientCore{
 		Endpoint: core.NewClient(now, main.Addr(), c.Config, &core.Shared{}),
@@ -173,7 +173,7 @@ type timeSocket struct {
 func (s timeSocket) RemoteAddr() netip.AddrPort { return s.server }
 
 // carrier returns the socket of the questions, or a carrier that has none: then the time of the login has to do.
-func (c *Config) carrier(main *stream.Client) datagram.Carrier {
+func (c *Config) carrier(main stream.Dialed) datagram.Carrier {
 	local := netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
 	if main.Addr().Addr().Is6() {
 		local = netip.AddrPortFrom(netip.IPv6Unspecified(), 0)

@@ -44,6 +44,12 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	})
 }
 
+// DialOver is Dial over a carrier of this module's, which the client owns from now on. Its peer is the server. It tries once: a carrier
+// with sessions gives each an address of its own, which the server does not ignore.
+func DialOver(ctx context.Context, carrier datagram.Carrier, c Config) (*Client, error) {
+	return dial(ctx, carrier, c, 0)
+}
+
 // unheardAfter is how long Dial waits for anything at all before it tries from another port.
 const unheardAfter = 1500 * time.Millisecond
 

@@ -38,7 +38,12 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stamp: %w", err)
 	}
-	return dial(ctx, socket, c)
+	return DialOver(ctx, socket, c)
+}
+
+// DialOver is Dial over a carrier of this module's, which the client owns from now on. Its peer is the server.
+func DialOver(ctx context.Context, carrier datagram.Carrier, c Config) (*Client, error) {
+	return dial(ctx, carrier, c)
 }
 
 func dial(ctx context.Context, carrier datagram.Carrier, c Config) (*Client, error) {

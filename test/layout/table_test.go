@@ -97,6 +97,7 @@ var table = []row{
 	{path: "internal/proxy"},
 	{path: "internal/stream", mayImport: []string{"internal/proxy", "internal/admission", "internal/bans", "internal/datagram", "internal/pace", "internal/queue"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/datagram", mayImport: []string{"internal/bans", "internal/turns"}, shell: everyFile},
+	{path: "internal/call", mayImport: []string{"internal/datagram", "internal/pace", "internal/plain", "internal/queue", "internal/stream"}, modules: []string{"github.com/coder/websocket", "github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go"}, shell: everyFile},
 	{path: "internal/udp", mayImport: []string{"internal/datagram"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.
@@ -106,7 +107,7 @@ var table = []row{
 	{path: "play/picture", mayImport: []string{"world", "play/message", "play/schema", "protocol/*", "protocol/*/core", "internal/serial"}},
 	{path: "play/gateway", mayImport: []string{"protocol/*", "protocol/*/core", "protocol/relay/connector", "world", "arena", "account", "play/message", "play/keep", "play/schema", "internal/admission", "internal/carry", "internal/datagram", "internal/pagetest", "internal/promise", "internal/pace", "internal/reliable", "internal/serial", "internal/metric"}, shell: everyFile},
 	{path: "play/keep", mayImport: []string{"world"}, shell: everyFile},
-	{path: "play/line", mayImport: []string{"protocol/*", "protocol/*/core", "world", "play/message", "play/schema", "internal/shell"}, shell: everyFile},
+	{path: "play/line", mayImport: []string{"protocol/*", "protocol/*/core", "world", "play/message", "play/schema", "internal/call", "internal/shell"}, shell: everyFile},
 	{path: "play/bots", mayImport: []string{"protocol/*", "protocol/*/core", "world", "play/line", "play/message", "play/schema", "internal/plain"}, shell: everyFile},
 	{path: "web", mayImport: []string{"internal/admission", "internal/proxy"}, modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
 
