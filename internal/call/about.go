@@ -36,12 +36,17 @@ func ask(ctx context.Context, t Target) (about, error) {
 func askOver(ctx context.Context, t Target, scheme string) (a about, err error) {
 	client := t.http(nil, nil)
 	defer client.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+t.Host+"/play/server", nil)
+	prompt, cancel := t.promptly(ctx)
+	defer cancel()
+	request, err := http.NewRequestWithContext(prompt, http.MethodGet, scheme+"://"+t.Host+"/play/server", nil)
 	if err != nil {
 		return a, fmt.Errorf("call: %w", err)
 	}
 	answer, err := client.Do(request)
 	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			err = &unreachable{err}
+		}
 		return a, err
 	}
 	defer answer.Body.Close()

@@ -9,8 +9,7 @@ import (
 	"net/netip"
 	"time"
 
-	"parley/internal/datagram"
-	"parley/internal/stream"
+	"parley/internal/shell"
 )
 
 // Carrier is what a session runs over.
@@ -29,7 +28,7 @@ type Target struct {
 	Host    string // host:port of the server's --play
 	Dialect string
 
-	// Prompt is how long the server may take to accept a connection at all. Default: as long as the context lasts.
+	// Prompt is how long the server may take to say anything at all. Default: as long as the context lasts.
 	Prompt time.Duration
 
 	// Trust is asked about a certificate that neither an authority vouches for nor, over WebTransport, the server's own page, with its DER
@@ -43,7 +42,7 @@ func (t *Target) path() string { return "/" + string(t.Carrier) + "/" + t.Dialec
 // hasStream reports whether the dialect's bytes are those of a stream.
 func (t *Target) hasStream() bool { return t.Dialect == "duplex" || t.Dialect == "realm" }
 
-// Session is an open session. It is for one client: either of Datagrams or Stream, or over WebTransport both.
+// Session is an open session, for one client.
 type Session struct {
 	target        Target
 	local, remote netip.AddrPort
@@ -65,15 +64,15 @@ func Dial(ctx context.Context, t Target) (*Session, error) {
 	return nil, fmt.Errorf("call: there is no carrier %q", t.Carrier)
 }
 
-// Datagrams returns the carrier of the session's datagrams.
-func (s *Session) Datagrams() datagram.Carrier { return newDatagrams(s, false) }
-
-// Stream returns the session's stream and the carrier of the datagrams beside it, nil if there is none. The stream's end is that of both.
-func (s *Session) Stream() (main stream.Dialed, feed datagram.Carrier) {
-	if s.messages != nil {
-		feed = newDatagrams(s, true)
+// Open returns what a dialect's client runs over. Call it once.
+func (s *Session) Open() (o shell.Over) {
+	if s.pipe != nil { // whose end is that of both
+		o.Main = newStream(s)
 	}
-	return newStream(s), feed
+	if s.messages != nil {
+		o.Datagrams = newDatagrams(s, s.pipe != nil)
+	}
+	return o
 }
 
 // Refused means that a server has answered, and opens no session.

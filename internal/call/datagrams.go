@@ -39,7 +39,7 @@ func (d *datagrams) NewSendBatch() *datagram.SendBatch { return datagram.NewSend
 
 // Serve is that of datagram.Carrier.
 func (d *datagrams) Serve(turn datagram.Turn) error {
-	in := datagram.NewRecvBatch(turnDatagrams, maxMessage)
+	in := datagram.NewSessionBatch(turnDatagrams, maxMessage)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for due, until := true, (time.Time{}); ; {

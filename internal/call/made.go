@@ -4,16 +4,17 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"parley/internal/datagram"
 )
 
 // madeUp returns the address of a server that has none here: what is behind a browser, and that of WebTransport, which says how large packets
 // may be.
 func madeUp(c Carrier) netip.AddrPort {
-	b := [16]byte{0xfd, 0x70, 0x61, 0x72, 0x6c, 0x65, 0x79, 0x00, 1}
 	if c == WebTransport {
-		b[8] = 2
+		return datagram.SessionAddr(datagram.WebTransport, 0)
 	}
-	return netip.AddrPortFrom(netip.AddrFrom16(b), 1)
+	return datagram.SessionAddr(datagram.WebSocket, 0)
 }
 
 // unreachable is a net.OpError for who asks whether there is a server.

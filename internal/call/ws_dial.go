@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -24,19 +25,40 @@ func dialWebSocket(ctx context.Context, t Target) (*Session, error) {
 	}
 	var socket net.Conn
 	client := t.http(nil, func(c net.Conn) { socket = c })
-	conn, answer, err := websocket.Dial(ctx, scheme+"://"+t.Host+t.path(), &websocket.DialOptions{HTTPClient: client})
+	prompt, cancel := t.promptly(ctx)
+	defer cancel()
+	conn, answer, err := websocket.Dial(prompt, scheme+"://"+t.Host+t.path(), &websocket.DialOptions{HTTPClient: client})
 	if err != nil {
 		client.CloseIdleConnections()
 		if answer != nil && answer.StatusCode != http.StatusSwitchingProtocols {
-			err = refused(answer)
+			return nil, refused(answer)
 		}
-		return nil, err
+		return nil, failed(ctx, err)
 	}
 	s := openWebSocket(t, conn)
 	if socket != nil {
 		s.local, s.remote = addrOf(socket.LocalAddr(), madeUp(WebSocket)), addrOf(socket.RemoteAddr(), madeUp(WebSocket))
 	}
 	return s, nil
+}
+
+// promptly returns a context for the server's first words.
+func (t *Target) promptly(ctx context.Context) (context.Context, context.CancelFunc) {
+	if t.Prompt == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, t.Prompt)
+}
+
+// failed returns the error of a server that has not answered as one should.
+func failed(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, new(tls.RecordHeaderError)):
+		return &Refused{Status: http.StatusBadRequest, Text: "it has no TLS: write ws for wss"}
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // nothing has come for Prompt
+		return &unreachable{err}
+	}
+	return err
 }
 
 // http returns what asks the server. opened is called with the connection to it, or to a proxy.
@@ -63,9 +85,9 @@ func (t *Target) http(pinned [][]byte, opened func(net.Conn)) *http.Client {
 // refused returns what a server says that opens no session.
 func refused(answer *http.Response) *Refused {
 	r := &Refused{Status: answer.StatusCode}
-	if answer.Body != nil && answer.StatusCode >= 400 && strings.HasPrefix(cmp.Or(answer.Header.Get("Content-Type"), "text/plain"), "text/plain") {
+	if answer.Body != nil && answer.StatusCode >= 400 && answer.StatusCode != http.StatusNotFound && strings.HasPrefix(cmp.Or(answer.Header.Get("Content-Type"), "text/plain"), "text/plain") {
 		words, _ := io.ReadAll(io.LimitReader(answer.Body, maxWords)) // what came is enough
-		r.Text = plain.Text(string(words))
+		r.Text = plain.Text(strings.TrimSpace(string(words)))
 	}
 	return r
 }

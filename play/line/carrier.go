@@ -39,13 +39,19 @@ func (c *Conn) target() call.Target {
 	return t
 }
 
-// session opens a session of the carrier that the connection's address names. The context is for the dialect's handshake, which begins then.
-func (c *Conn) session(ctx context.Context) (*call.Session, context.Context, error) {
-	s, err := call.Dial(ctx, c.target())
-	if c.doubt != nil {
-		err = c.doubt
+// over returns a context with which a dialect's Dial uses a session of the carrier that the address names, if it names one.
+func (c *Conn) over(ctx context.Context) (context.Context, error) {
+	if c.at.Carrier == "" {
+		return ctx, nil
 	}
-	return s, shell.Answer(ctx, answerPatience), err
+	s, err := call.Dial(ctx, c.target())
+	switch {
+	case c.doubt != nil:
+		return nil, c.doubt
+	case err != nil:
+		return nil, err
+	}
+	return shell.DialOver(shell.Answer(ctx, answerPatience), s.Open()), nil
 }
 
 // errNoSockets is the error of addresses that name no carrier, in a browser.

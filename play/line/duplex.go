@@ -12,7 +12,11 @@ import (
 
 func (c *Conn) joinDuplex(ctx context.Context, pass []byte) error {
 	// A guest shows an empty pass: only clients that showed one are told a session.
-	x, err := c.dialDuplex(ctx, duplex.Config{Schema: schema.Duplex(c.line.cfg.Schema), Pass: message.AppendSized(nil, pass)})
+	ctx, err := c.over(ctx)
+	if err != nil {
+		return err
+	}
+	x, err := duplex.Dial(ctx, c.at.Addr, duplex.Config{Schema: schema.Duplex(c.line.cfg.Schema), Pass: message.AppendSized(nil, pass)})
 	if err != nil {
 		return c.inWords(err)
 	}
@@ -35,18 +39,6 @@ func (c *Conn) joinDuplex(ctx context.Context, pass []byte) error {
 		return x.Err()
 	}
 	return nil
-}
-
-func (c *Conn) dialDuplex(ctx context.Context, cfg duplex.Config) (*duplex.Client, error) {
-	if c.at.Carrier == "" {
-		return duplex.Dial(ctx, c.at.Addr, cfg)
-	}
-	s, ctx, err := c.session(ctx)
-	if err != nil {
-		return nil, err
-	}
-	main, feed := s.Stream()
-	return duplex.DialOver(ctx, main, feed, cfg)
 }
 
 func (c *Conn) readDuplex(ev duplex.Event, confirm *confirmer) {

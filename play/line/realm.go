@@ -19,7 +19,11 @@ func (c *Conn) joinRealm(ctx context.Context, _ []byte) error {
 	cfg := &c.line.cfg
 	game := schema.Realm(cfg.Schema, cfg.FirstType)
 	game.Config = cfg.RealmConfig
-	x, err := c.dialRealm(ctx, realm.Config{
+	ctx, err := c.over(ctx)
+	if err != nil {
+		return err
+	}
+	x, err := realm.Dial(ctx, c.at.Addr, realm.Config{
 		Config: core.Config{Schema: game, TickRate: cfg.TickRate}, Plain: cfg.Plain, TLS: &tls.Config{InsecureSkipVerify: true, VerifyConnection: c.trust},
 	})
 	if errors.Is(err, io.EOF) || errors.As(err, new(tls.RecordHeaderError)) {
@@ -52,18 +56,6 @@ func (c *Conn) joinRealm(ctx context.Context, _ []byte) error {
 		return err
 	}
 	return nil
-}
-
-func (c *Conn) dialRealm(ctx context.Context, cfg realm.Config) (*realm.Client, error) {
-	if c.at.Carrier == "" {
-		return realm.Dial(ctx, c.at.Addr, cfg)
-	}
-	s, ctx, err := c.session(ctx)
-	if err != nil {
-		return nil, err
-	}
-	main, _ := s.Stream()
-	return realm.DialOver(ctx, main, cfg)
 }
 
 // trust asks whether the server's certificate is its own. Nobody vouches for one that a server has signed itself, so that is

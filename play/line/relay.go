@@ -8,7 +8,11 @@ import (
 )
 
 func (c *Conn) joinRelay(ctx context.Context, pass []byte) error {
-	x, err := c.dialRelay(ctx, relay.Config{Ticket: pass})
+	ctx, err := c.over(ctx)
+	if err != nil {
+		return err
+	}
+	x, err := relay.Dial(ctx, c.at.Addr, relay.Config{Ticket: pass})
 	if err != nil {
 		return err
 	}
@@ -27,17 +31,6 @@ func (c *Conn) joinRelay(ctx context.Context, pass []byte) error {
 	}
 	// "An address joins with its first valid package": here I stand.
 	return x.Send(relay.SemiOrdered, relay.ToServer, message.AppendSteer([]byte{message.RelaySteer}, 0, 0, message.Big))
-}
-
-func (c *Conn) dialRelay(ctx context.Context, cfg relay.Config) (*relay.Client, error) {
-	if c.at.Carrier == "" {
-		return relay.Dial(ctx, c.at.Addr, cfg)
-	}
-	s, ctx, err := c.session(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return relay.DialOver(ctx, s.Datagrams(), cfg)
 }
 
 // readRelay reads a package of the server: what the first byte says.

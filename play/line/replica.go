@@ -10,7 +10,11 @@ import (
 )
 
 func (c *Conn) joinReplica(ctx context.Context, pass []byte) error {
-	x, err := c.dialReplica(ctx, replica.Config{Pass: pass, Detail: c.line.cfg.Detail})
+	ctx, err := c.over(ctx)
+	if err != nil {
+		return err
+	}
+	x, err := replica.Dial(ctx, c.at.Addr, replica.Config{Pass: pass, Detail: c.line.cfg.Detail})
 	if err != nil {
 		return err
 	}
@@ -26,17 +30,6 @@ func (c *Conn) joinReplica(ctx context.Context, pass []byte) error {
 		return cmp.Or(x.Err(), err) // the server may have said why
 	}
 	return nil
-}
-
-func (c *Conn) dialReplica(ctx context.Context, cfg replica.Config) (*replica.Client, error) {
-	if c.at.Carrier == "" {
-		return replica.Dial(ctx, c.at.Addr, cfg)
-	}
-	s, ctx, err := c.session(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return replica.DialOver(ctx, s.Datagrams(), cfg)
 }
 
 func (c *Conn) readReplica(ev replica.Event) {

@@ -8,7 +8,11 @@ import (
 )
 
 func (c *Conn) joinStamp(ctx context.Context, _ []byte) error {
-	x, err := c.dialStamp(ctx, stamp.Config{})
+	ctx, err := c.over(ctx)
+	if err != nil {
+		return err
+	}
+	x, err := stamp.Dial(ctx, c.at.Addr, stamp.Config{})
 	if err != nil {
 		return err
 	}
@@ -29,15 +33,4 @@ func (c *Conn) joinStamp(ctx context.Context, _ []byte) error {
 		return x.Err()
 	}
 	return nil
-}
-
-func (c *Conn) dialStamp(ctx context.Context, cfg stamp.Config) (*stamp.Client, error) {
-	if c.at.Carrier == "" {
-		return stamp.Dial(ctx, c.at.Addr, cfg)
-	}
-	s, ctx, err := c.session(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return stamp.DialOver(ctx, s.Datagrams(), cfg)
 }

@@ -36,6 +36,9 @@ type Client struct {
 //
 // If ctx ends first, Dial returns the error of ctx.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
+	if over := shell.OverOf(ctx); over != nil {
+		return dialOver(ctx, over, c)
+	}
 	main, err := dialMain(ctx, addr, c.TLS)
 	if err != nil {
 		return nil, fmt.Errorf("duplex: dial %s: %w", addr, err)
@@ -69,14 +72,14 @@ func dialMain(ctx context.Context, addr string, config *tls.Config) (*stream.Cli
 	return stream.Dial(ctx, net.Dialer{KeepAliveConfig: tcpKeepAlive, Deadline: shell.AnswerBy(ctx)}, at, config, drainWait)
 }
 
-// DialOver is Dial over carriers of this module's, which the client owns from now on: main, and the datagrams beside it. Without a feed, which
-// is nil, the client says so to the server at once.
-func DialOver(ctx context.Context, main stream.Dialed, feed datagram.Carrier, c Config) (*Client, error) {
+// dialOver joins over what is open already. Without a feed, the client says so to the server at once.
+func dialOver(ctx context.Context, over *shell.Over, c Config) (*Client, error) {
+	feed := over.Datagrams
 	if feed == nil {
-		feed = noFeed{datagram.NewSilent(main.LocalAddr(), main.Addr())}
+		feed = noFeed{datagram.NewSilent(over.Main.LocalAddr(), over.Main.Addr())}
 		c.FeedWait = time.Nanosecond
 	}
-	return dial(ctx, main, feed, c)
+	return dial(ctx, over.Main, feed, c)
 }
 
 // noFeed is the carrier of a client without a feed.

@@ -29,6 +29,9 @@ type Client struct {
 // Dial connects to a server at addr, written host:port, and returns when both sides have
 // agreed on the version of the protocol. If the server refuses, the error is a Close.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
+	if over := shell.OverOf(ctx); over != nil { // which has encrypted the stream if it is to be. The time of the log-in has to do
+		return dial(ctx, over.Main, datagram.NewSilent(over.Main.LocalAddr(), over.Main.Addr()), c)
+	}
 	var secure *tls.Config
 	if !c.Plain {
 		secure = c.trust(addr)
@@ -38,12 +41,6 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 		return nil, fmt.Errorf("realm: dial %s: %w", addr, err)
 	}
 	return dial(ctx, main, c.carrier(main), c)
-}
-
-// DialOver is Dial over a carrier of this module's, which the client owns from now on, and which has encrypted the stream if it is to be.
-// The client does not ask for the time over UDP: that of the log-in has to do.
-func DialOver(ctx context.Context, main stream.Dialed, c Config) (*Client, error) {
-	return dial(ctx, main, datagram.NewSilent(main.LocalAddr(), main.Addr()), c)
 }
 
 func dial(ctx context.Context, main stream.Dialed, carrier datagram.Carrier, c Config) (*Client, error) {

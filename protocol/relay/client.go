@@ -35,6 +35,9 @@ type participant struct {
 // system may have chosen again. If there is no server, Dial returns a Close after some 12 s. If ctx ends first, it
 // returns the error of ctx.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
+	if over := shell.OverOf(ctx); over != nil { // each session has an address of its own, which the server does not ignore
+		return dial(ctx, over.Datagrams, c, 0)
+	}
 	peer, err := shell.Resolve(ctx, addr)
 	if err != nil {
 		return nil, fmt.Errorf("relay: dial %s: %w", addr, err)
@@ -42,12 +45,6 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	return dialFrom(ctx, c, func() (datagram.Carrier, error) {
 		return udp.Dial(peer, udp.Config{Batch: shell.ClientBatch, MaxDatagram: 1024, NoGRO: true})
 	})
-}
-
-// DialOver is Dial over a carrier of this module's, which the client owns from now on. Its peer is the server. It tries once: a carrier
-// with sessions gives each an address of its own, which the server does not ignore.
-func DialOver(ctx context.Context, carrier datagram.Carrier, c Config) (*Client, error) {
-	return dial(ctx, carrier, c, 0)
 }
 
 // unheardAfter is how long Dial waits for anything at all before it tries from another port.

@@ -32,6 +32,9 @@ type Client struct {
 //
 // If ctx ends first, Dial returns the error of ctx.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
+	if over := shell.OverOf(ctx); over != nil {
+		return dial(ctx, over.Datagrams, c)
+	}
 	peer, err := shell.Resolve(ctx, addr)
 	if err != nil {
 		return nil, fmt.Errorf("replica: dial %s: %w", addr, err)
@@ -40,12 +43,7 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("replica: %w", err)
 	}
-	return DialOver(ctx, socket, c)
-}
-
-// DialOver is Dial over a carrier of this module's, which the client owns from now on. Its peer is the server.
-func DialOver(ctx context.Context, carrier datagram.Carrier, c Config) (*Client, error) {
-	return dial(ctx, carrier, c)
+	return dial(ctx, socket, c)
 }
 
 func dial(ctx context.Context, carrier datagram.Carrier, c Config) (*Client, error) {

@@ -78,7 +78,7 @@ var table = []row{
 	{path: "internal/lend"},
 	{path: "internal/queue"},
 	{path: "internal/roster", mayImport: []string{"internal/admission", "internal/queue", "internal/timers"}, shell: []string{"secret"}},
-	{path: "internal/shell", mayImport: []string{"internal/bans", "internal/datagram", "internal/queue", "internal/scribe"}, shell: everyFile},
+	{path: "internal/shell", mayImport: []string{"internal/bans", "internal/datagram", "internal/queue", "internal/scribe", "internal/stream"}, shell: everyFile},
 	{path: "internal/shell/shelltest", mayImport: []string{"internal/datagram", "internal/patient", "internal/shell", "internal/udp"}, modules: []string{"golang.org/x/sys", "go.uber.org/goleak"}, shell: everyFile},
 	{path: "internal/kit/chance", shell: everyFile},
 	{path: "internal/kit/tcp", mayImport: []string{"simnet"}},
@@ -97,7 +97,7 @@ var table = []row{
 	{path: "internal/proxy"},
 	{path: "internal/stream", mayImport: []string{"internal/proxy", "internal/admission", "internal/bans", "internal/datagram", "internal/pace", "internal/queue"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/datagram", mayImport: []string{"internal/bans", "internal/turns"}, shell: everyFile},
-	{path: "internal/call", mayImport: []string{"internal/datagram", "internal/pace", "internal/plain", "internal/queue", "internal/stream"}, modules: []string{"github.com/coder/websocket", "github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go"}, shell: everyFile},
+	{path: "internal/call", mayImport: []string{"internal/datagram", "internal/pace", "internal/plain", "internal/queue", "internal/shell", "internal/stream"}, modules: []string{"github.com/coder/websocket", "github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go"}, shell: everyFile},
 	{path: "internal/udp", mayImport: []string{"internal/datagram"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.
@@ -115,7 +115,7 @@ var table = []row{
 	{path: "test/blackbox", shell: everyFile},
 
 	// Whole servers and their visitors, for tests.
-	{path: "test/field", mayImport: []string{".", "account/storetest", "internal/patient", "play/bots", "world"}, shell: everyFile},
+	{path: "test/field", mayImport: []string{".", "account/storetest", "internal/patient", "play/bots", "world"}, modules: []string{"github.com/coder/websocket", "github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go"}, shell: everyFile},
 
 	// Tests of a whole server under attack.
 	{path: "test/attack", shell: everyFile},
