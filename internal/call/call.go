@@ -9,7 +9,7 @@ import (
 	"net/netip"
 	"time"
 
-	"parley/internal/shell"
+	"parley/internal/over"
 )
 
 // Carrier is what a session runs over.
@@ -65,7 +65,7 @@ func Dial(ctx context.Context, t Target) (*Session, error) {
 }
 
 // Open returns what a dialect's client runs over. Call it once.
-func (s *Session) Open() (o shell.Over) {
+func (s *Session) Open() (o over.Carriers) {
 	if s.pipe != nil { // whose end is that of both
 		o.Main = newStream(s)
 	}

@@ -5,7 +5,7 @@
 //
 //	session, err := call.Dial(ctx, call.Target{Carrier: call.WebSocket, Secure: true, Host: "game.example:8000", Dialect: "replica"})
 //	if err != nil { … } // a *Refused if the server has answered, and does not open a session
-//	client, err := replica.Dial(shell.DialOver(ctx, session.Open()), "game.example", replica.Config{})
+//	client, err := replica.Dial(over.With(ctx, session.Open()), "game.example", replica.Config{})
 //
 // # Life of a datagram
 //

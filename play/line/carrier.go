@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"parley/internal/call"
+	carried "parley/internal/over"
 	"parley/internal/shell"
 )
 
@@ -51,7 +52,7 @@ func (c *Conn) over(ctx context.Context) (context.Context, error) {
 	case err != nil:
 		return nil, err
 	}
-	return shell.DialOver(shell.Answer(ctx, answerPatience), s.Open()), nil
+	return carried.With(shell.Answer(ctx, answerPatience), s.Open()), nil
 }
 
 // errNoSockets is the error of addresses that name no carrier, in a browser.

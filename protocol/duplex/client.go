@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/datagram"
+	"parley/internal/over"
 	"parley/internal/shell"
 	"parley/internal/stream"
 	"parley/internal/udp"
@@ -36,8 +37,8 @@ type Client struct {
 //
 // If ctx ends first, Dial returns the error of ctx.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
-	if over := shell.OverOf(ctx); over != nil {
-		return dialOver(ctx, over, c)
+	if open := over.Of(ctx); open != nil {
+		return dialOver(ctx, open, c)
 	}
 	main, err := dialMain(ctx, addr, c.TLS)
 	if err != nil {
@@ -73,13 +74,13 @@ func dialMain(ctx context.Context, addr string, config *tls.Config) (*stream.Cli
 }
 
 // dialOver joins over what is open already. Without a feed, the client says so to the server at once.
-func dialOver(ctx context.Context, over *shell.Over, c Config) (*Client, error) {
-	feed := over.Datagrams
+func dialOver(ctx context.Context, open *over.Carriers, c Config) (*Client, error) {
+	feed := open.Datagrams
 	if feed == nil {
-		feed = noFeed{datagram.NewSilent(over.Main.LocalAddr(), over.Main.Addr())}
+		feed = noFeed{datagram.NewSilent(open.Main.LocalAddr(), open.Main.Addr())}
 		c.FeedWait = time.Nanosecond
 	}
-	return dial(ctx, over.Main, feed, c)
+	return dial(ctx, open.Main, feed, c)
 }
 
 // noFeed is the carrier of a client without a feed.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/datagram"
+	"parley/internal/over"
 	"parley/internal/shell"
 	"parley/internal/stream"
 	"parley/protocol/realm/core"
@@ -29,8 +30,8 @@ type Client struct {
 // Dial connects to a server at addr, written host:port, and returns when both sides have
 // agreed on the version of the protocol. If the server refuses, the error is a Close.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
-	if over := shell.OverOf(ctx); over != nil { // which has encrypted the stream if it is to be. The time of the log-in has to do
-		return dial(ctx, over.Main, datagram.NewSilent(over.Main.LocalAddr(), over.Main.Addr()), c)
+	if open := over.Of(ctx); open != nil { // which has encrypted the stream if it is to be. The time of the log-in has to do
+		return dial(ctx, open.Main, datagram.NewSilent(open.Main.LocalAddr(), open.Main.Addr()), c)
 	}
 	var secure *tls.Config
 	if !c.Plain {

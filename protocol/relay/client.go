@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/datagram"
+	"parley/internal/over"
 	"parley/internal/shell"
 	"parley/internal/udp"
 	"parley/protocol/relay/core"
@@ -35,8 +36,8 @@ type participant struct {
 // system may have chosen again. If there is no server, Dial returns a Close after some 12 s. If ctx ends first, it
 // returns the error of ctx.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
-	if over := shell.OverOf(ctx); over != nil { // each session has an address of its own, which the server does not ignore
-		return dial(ctx, over.Datagrams, c, 0)
+	if open := over.Of(ctx); open != nil { // each session has an address of its own, which the server does not ignore
+		return dial(ctx, open.Datagrams, c, 0)
 	}
 	peer, err := shell.Resolve(ctx, addr)
 	if err != nil {

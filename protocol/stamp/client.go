@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/internal/datagram"
+	"parley/internal/over"
 	"parley/internal/shell"
 	"parley/internal/udp"
 	"parley/protocol/stamp/core"
@@ -30,8 +31,8 @@ type Client struct {
 //
 // If ctx ends first, Dial returns the error of ctx.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
-	if over := shell.OverOf(ctx); over != nil {
-		return dial(ctx, over.Datagrams, c)
+	if open := over.Of(ctx); open != nil {
+		return dial(ctx, open.Datagrams, c)
 	}
 	peer, err := shell.Resolve(ctx, addr)
 	if err != nil {

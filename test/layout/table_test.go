@@ -35,7 +35,7 @@ var everyFile = []string{"*"}
 // engine are the packages that a dialect is built from.
 var engine = []string{
 	"internal/bans", "internal/wire", "internal/serial", "internal/pace", "internal/reliable", "internal/clocksync", "internal/admission", "internal/timers",
-	"internal/queue", "internal/lend", "internal/roster", "internal/shell", "internal/stream", "internal/datagram", "internal/udp", "internal/metric", "internal/carry",
+	"internal/queue", "internal/lend", "internal/roster", "internal/shell", "internal/stream", "internal/datagram", "internal/udp", "internal/metric", "internal/carry", "internal/over",
 }
 
 // table says which package may import which. Imports go one way: sockets know bytes,
@@ -78,7 +78,7 @@ var table = []row{
 	{path: "internal/lend"},
 	{path: "internal/queue"},
 	{path: "internal/roster", mayImport: []string{"internal/admission", "internal/queue", "internal/timers"}, shell: []string{"secret"}},
-	{path: "internal/shell", mayImport: []string{"internal/bans", "internal/datagram", "internal/queue", "internal/scribe", "internal/stream"}, shell: everyFile},
+	{path: "internal/shell", mayImport: []string{"internal/bans", "internal/datagram", "internal/queue", "internal/scribe"}, shell: everyFile},
 	{path: "internal/shell/shelltest", mayImport: []string{"internal/datagram", "internal/patient", "internal/shell", "internal/udp"}, modules: []string{"golang.org/x/sys", "go.uber.org/goleak"}, shell: everyFile},
 	{path: "internal/kit/chance", shell: everyFile},
 	{path: "internal/kit/tcp", mayImport: []string{"simnet"}},
@@ -97,7 +97,8 @@ var table = []row{
 	{path: "internal/proxy"},
 	{path: "internal/stream", mayImport: []string{"internal/proxy", "internal/admission", "internal/bans", "internal/datagram", "internal/pace", "internal/queue"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/datagram", mayImport: []string{"internal/bans", "internal/turns"}, shell: everyFile},
-	{path: "internal/call", mayImport: []string{"internal/datagram", "internal/pace", "internal/plain", "internal/queue", "internal/shell", "internal/stream"}, modules: []string{"github.com/coder/websocket", "github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go"}, shell: everyFile},
+	{path: "internal/over", mayImport: []string{"internal/datagram", "internal/stream"}, shell: everyFile},
+	{path: "internal/call", mayImport: []string{"internal/datagram", "internal/pace", "internal/over", "internal/plain", "internal/queue", "internal/stream"}, modules: []string{"github.com/coder/websocket", "github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go"}, shell: everyFile},
 	{path: "internal/udp", mayImport: []string{"internal/datagram"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.
@@ -107,7 +108,7 @@ var table = []row{
 	{path: "play/picture", mayImport: []string{"world", "play/message", "play/schema", "protocol/*", "protocol/*/core", "internal/serial"}},
 	{path: "play/gateway", mayImport: []string{"protocol/*", "protocol/*/core", "protocol/relay/connector", "world", "arena", "account", "play/message", "play/keep", "play/schema", "internal/admission", "internal/carry", "internal/datagram", "internal/pagetest", "internal/promise", "internal/pace", "internal/reliable", "internal/serial", "internal/metric"}, shell: everyFile},
 	{path: "play/keep", mayImport: []string{"world"}, shell: everyFile},
-	{path: "play/line", mayImport: []string{"protocol/*", "protocol/*/core", "world", "play/message", "play/schema", "internal/call", "internal/shell"}, shell: everyFile},
+	{path: "play/line", mayImport: []string{"protocol/*", "protocol/*/core", "world", "play/message", "play/schema", "internal/call", "internal/over", "internal/shell"}, shell: everyFile},
 	{path: "play/bots", mayImport: []string{"protocol/*", "protocol/*/core", "world", "play/line", "play/message", "play/schema", "internal/plain"}, shell: everyFile},
 	{path: "web", mayImport: []string{"internal/admission", "internal/proxy"}, modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
 
