@@ -80,6 +80,9 @@ type Player struct {
 	// Path is what the server knows of the player's network: Rate is the bytes a second that it takes, or 0 if it takes all that
 	// there is to say. Queue is how long packets wait on the way, and Budget the bytes that the last tick could use.
 	Path gateway.Path
+
+	// Traffic is what has gone over the player's connection so far. It is zero while the player is away.
+	Traffic gateway.Traffic
 }
 
 // Serve serves a game until ctx ends. It then says goodbye to every client and returns nil. It returns an error if the game
@@ -261,7 +264,7 @@ func (s *Server) Players() (list []Player, err error) {
 			for _, p := range r.Players() {
 				list = append(list, Player{
 					Room: r.Name(), ID: p.ID, Name: p.Name, Dialect: p.Dialect, Away: p.Away(), Returns: p.Returns(),
-					Addr: p.Addr, Carrier: p.Carrier, Conn: p.Conn, Since: p.Since, RTT: p.RTT(), Path: p.Path(),
+					Addr: p.Addr, Carrier: p.Carrier, Conn: p.Conn, Since: p.Since, RTT: p.RTT(), Path: p.Path(), Traffic: p.Traffic(),
 				})
 			}
 		}

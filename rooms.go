@@ -50,6 +50,10 @@ type RoomState struct {
 	TickP99 time.Duration // how long a tick takes, of 99 in a hundred
 	Asleep  bool          // nobody is there, so it has no ticks
 	Kept    bool          // it is on disk, see Config.Keep
+
+	Late      uint64        // ticks that began more than half a period late
+	LatelyP50 time.Duration // how long the newest ticks took, at most 256: half of them
+	LatelyP99 time.Duration // and 99 in a hundred
 }
 
 // Open opens a room. The room sleeps until somebody enters: it has no ticks, and costs memory only. Open returns ErrRoomThere if
@@ -75,12 +79,17 @@ func (s *Server) CloseRoom(name string) error {
 
 // Rooms returns all rooms, by name.
 func (s *Server) Rooms() (list []RoomState, err error) {
+	var lately []gateway.Lately
 	err = s.do(func() {
 		for _, r := range s.hub.Rooms() {
 			st := r.Stats()
-			list = append(list, RoomState{Room: roomOf(r.Settings()), Players: st.Players, Away: st.Away, Tick: st.Tick, TickP99: st.TickP99, Asleep: st.Asleep, Kept: st.Kept})
+			list = append(list, RoomState{Room: roomOf(r.Settings()), Players: st.Players, Away: st.Away, Tick: st.Tick, TickP99: st.TickP99, Asleep: st.Asleep, Kept: st.Kept, Late: st.Late})
+			lately = append(lately, r.Lately())
 		}
 	})
+	for i := range lately { // here, where no tick waits for it
+		list[i].LatelyP50, list[i].LatelyP99 = lately[i].Quantile(.5), lately[i].Quantile(.99)
+	}
 	return list, err
 }
 

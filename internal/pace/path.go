@@ -71,6 +71,8 @@ type Path struct {
 	past  [pastTicks]span // a ring
 	at    uint8           // where the newest is
 	loss  lossMeter
+
+	arrived, lost uint32 // bytes so far whose fate is known; they wrap around
 }
 
 // base is the least round trip, and the size of the packet that showed it: on a narrow path a large one takes longer though nothing
@@ -103,11 +105,13 @@ type Estimate struct {
 	Queue  time.Duration // how much of the round trip is waiting
 	Budget int           // bytes of the last tick, Unlimited if it is not narrow
 	RTT    time.Duration // the round trip, smoothed; 0 before one was measured
+
+	Arrived, Lost uint32 // bytes so far that are known to have arrived, and that are taken for lost; they wrap around
 }
 
 // Estimate returns what is known.
 func (p *Path) Estimate() Estimate {
-	e := Estimate{Rate: p.rate, Queue: p.queue + p.noise, Budget: Unlimited, RTT: p.smoothed}
+	e := Estimate{Rate: p.rate, Queue: p.queue + p.noise, Budget: Unlimited, RTT: p.smoothed, Arrived: p.arrived, Lost: p.lost}
 	if p.mode != wide {
 		e.Budget = int(p.budget)
 	}
@@ -130,6 +134,7 @@ func (p *Path) Sent(n int) {
 // timed may be a packet of its own, of which no bytes count: then n is 0.
 func (p *Path) Acked(at, rtt time.Duration, n int) {
 	p.now.acked += int32(n)
+	p.arrived += uint32(n)
 	p.Timed(at, rtt, n)
 }
 
@@ -162,6 +167,7 @@ func (p *Path) Timed(at, rtt time.Duration, n int) {
 // Lost says that n bytes are taken for lost.
 func (p *Path) Lost(at time.Duration, n int) {
 	p.now.lost += int32(n)
+	p.lost += uint32(n)
 	if p.mode == competing && p.queue > p.full/2 && at-p.halved > p.smoothed {
 		p.halved = at
 		p.setWindow(p.window * 2 / 3)

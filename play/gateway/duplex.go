@@ -49,6 +49,8 @@ type duplexSeat struct {
 	path
 	conn *duplex.Conn
 
+	feedIn, feedOut uint64 // bytes so far
+
 	bye     bool // the client has said goodbye
 	chooses bool // its path is narrow: what it is told is chosen by its view, and not all that changes
 }
@@ -390,6 +392,9 @@ func (x *duplexStage) look(s *duplexSeat) {
 	d := x.d
 	s.measure(x.room.sim.Tick(), s.conn)
 	s.estimate = s.conn.Path()
+	in, out, feedIn, feedOut := s.conn.Bytes()
+	s.feedIn, s.feedOut = unwrap(s.feedIn, feedIn), unwrap(s.feedOut, feedOut)
+	s.moved(in+s.feedIn, out+s.feedOut)
 	narrow := s.budget != pace.Unlimited
 	if narrow {
 		s.view.Allow(d.shares(s))

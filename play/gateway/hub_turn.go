@@ -93,6 +93,7 @@ func (h *Hub) turn(now time.Time) error {
 			r.due, r.now = r.next, now
 			if now.Sub(r.next) > h.every()/2 {
 				h.stats.LateTicks++
+				r.late++
 			}
 			h.due = append(h.due, r)
 		}
@@ -189,6 +190,10 @@ func (h *Hub) clock(r *Room) {
 	h.stats.TickTimes.add(took)
 	h.stats.TickSeconds.Add(took)
 	r.times.add(took)
+	if r.lately == nil {
+		r.lately = &lately{}
+	}
+	r.lately.add(took)
 	r.next = r.next.Add(every)
 	if r.behind = time.Since(r.next); r.behind > mostBehind {
 		skipped := (r.behind - mostBehind/2) / every

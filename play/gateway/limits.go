@@ -223,6 +223,9 @@ const (
 	// maxSpentRecords bounds the file, to 16 MiB: with more it is written anew, without those that have expired.
 	maxSpentRecords = 2 * maxSpent
 
+	// latelyTicks is how many of its newest ticks a room remembers the time of: 13 s at 20 ticks a second, in a kilobyte.
+	latelyTicks = 256
+
 	// goodbyeTime is how long Close waits for the dialects to say goodbye.
 	goodbyeTime = 5 * time.Second
 )

@@ -375,6 +375,7 @@ func (x *realmStage) tell(s *realmSeat) {
 	}
 	s.measure(r.sim.Tick(), s.conn)
 	s.estimate = s.conn.Path()
+	s.moved(s.conn.Bytes())
 	narrow := s.budget != pace.Unlimited
 	if narrow {
 		// What the path cannot take now waits in the view, where it becomes its newest, and not in a queue.

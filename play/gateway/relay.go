@@ -234,6 +234,8 @@ func (d *Relay) tell(r *Room, s *relaySeat) {
 	}
 	s.estimate = s.peer.Path()
 	s.estimate.RTT = rtt
+	in, out := s.peer.Bytes()
+	s.moved(unwrap(s.traffic.In, in), unwrap(s.traffic.Out, out))
 	d.you(r, s)
 	d.entities(r, s, budget)
 	s.upto = r.sim.Tick()

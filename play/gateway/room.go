@@ -97,6 +97,8 @@ type Room struct {
 	found   time.Time     // when it was first more than shedBehind
 	empty   time.Time     // since when nobody is there
 	times   Times
+	lately  *lately
+	late    uint64      // ticks that began more than half a period late
 	counted world.Stats // when the room was last quiet
 
 	slot       int           // which part of the period its ticks are in
@@ -272,6 +274,7 @@ type RoomStats struct {
 	Players int // those who are away included
 	Away    int
 	Tick    uint64
+	Late    uint64        // ticks that began more than half a period late
 	TickP50 time.Duration // of all ticks so far
 	TickP99 time.Duration
 	Asleep  bool // nobody is there, and it has no ticks
@@ -284,7 +287,7 @@ func (r *Room) Stats() RoomStats {
 		r.tick = r.sim.Tick()
 	}
 	return RoomStats{
-		Players: len(r.players), Away: len(r.away), Tick: r.tick, TickP50: r.times.Quantile(.5), TickP99: r.times.Quantile(.99),
+		Players: len(r.players), Away: len(r.away), Tick: r.tick, Late: r.late, TickP50: r.times.Quantile(.5), TickP99: r.times.Quantile(.99),
 		Asleep: r.state == roomAsleep, Kept: r.kept != nil,
 	}
 }

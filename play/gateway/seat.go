@@ -60,6 +60,7 @@ type Seat struct {
 	answers    bool // this tick has done something that it asked for
 	looked     bool // somebody wants to know its round trip
 	estimate   Path // of its path, as of the last tick
+	traffic    Traffic
 }
 
 // connect says over which connection a seat is.

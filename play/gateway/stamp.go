@@ -136,6 +136,7 @@ func (d *Stamp) tell(s *stampSeat) {
 	budget := s.conn.Budget()
 	s.estimate = s.conn.Path()
 	s.estimate.RTT = s.conn.RTT()
+	s.moved(s.conn.Bytes())
 	// A record goes out in any case: what comes of it shows what the path takes.
 	s.view.Allow(max(1, recordBytes(budget, stamp.MaxData, ipBytes+stampcore.HeaderBytes)))
 	for s.view.Next() != nil {

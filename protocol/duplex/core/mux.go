@@ -170,6 +170,7 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	default:
 		m.stats.ToConns++
 		c.e.now = now
+		c.told.feedIn += uint32(len(b))
 		c.e.handleFeed(now, &d, ok)
 		m.conns.Touch(c) // it has nothing to say on main by that
 	}
@@ -297,6 +298,7 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
 		c.e.now = m.now
 		if n, to, ok := c.e.PollTransmit(buf); ok {
+			c.told.feedOut += uint32(n)
 			return n, to, true
 		}
 		at, ok := c.e.NextTimeout()

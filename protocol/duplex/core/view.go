@@ -15,6 +15,8 @@ type view struct {
 	answers  bool // the client's own element is told twice: see Conn.Answer
 	busy     bool // the last tick had so much to tell that nothing is told twice
 
+	feedOut uint32 // bytes of the feed so far; as feedIn they wrap around, and are where they cost a connection no memory
+
 	// Its two places in the log: what lies behind them was not told on the feed, and
 	// on main. Each skips what is for the other.
 	onFeed, onMain uint64
@@ -29,8 +31,9 @@ type view struct {
 	began       time.Time // the last one
 	nextSync    time.Time
 
-	wantsIn bool  // CONN_INIT came: the Mux is to answer it
-	conn    *Conn // whose it is
+	wantsIn bool   // CONN_INIT came: the Mux is to answer it
+	feedIn  uint32 // bytes of the feed so far
+	conn    *Conn  // whose it is
 }
 
 // reset has the client see all elements of a scene, of which it was told nothing.

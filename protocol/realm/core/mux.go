@@ -72,6 +72,8 @@ type Conn struct {
 	counted bool // in mux.waiting
 	played  bool // it is, or was, in the game
 
+	in uint64 // bytes
+
 	link any // the shell's own part of the connection
 }
 
@@ -209,6 +211,7 @@ func (m *Mux) settle(c *Conn) {
 // false.
 func (m *Mux) HandleBytes(now time.Time, c *Conn, b []byte) {
 	m.now = now
+	c.in += uint64(len(b))
 	c.endpoint.HandleBytes(now, b)
 	m.touch(c)
 }

@@ -15,6 +15,9 @@ func (c *Conn) Peer() netip.AddrPort { return c.endpoint.peer }
 // Stats returns the counters.
 func (c *Conn) Stats() Stats { return c.endpoint.stats }
 
+// Bytes returns how many bytes of payload have come from the client, and how many were sent to it.
+func (c *Conn) Bytes() (in, out uint64) { return c.in, c.endpoint.stats.OutBytes }
+
 // Queued returns how many bytes wait to be written, including the overhead of each message.
 func (c *Conn) Queued() int { return c.endpoint.Queued() }
 

@@ -185,7 +185,8 @@ var sums = metric.NewAdder[Stats]()
 // counters are those of Stats that nobody else has.
 type counters struct {
 	In, Malformed, Confirmations, Confirmable, Loose, OutOfState uint64
-	LooseOver, LooseUnread, LooseUnsent, Beats                   uint64
+	LooseOver, LooseUnread                                       uint64
+	LooseUnsent, Beats                                           uint32 // which are rare: a peer has no byte to spare
 }
 
 // Check returns an error if the counters do not add up.
@@ -273,7 +274,7 @@ func (e *Endpoint) Stats() Stats {
 	c := &e.stats
 	s := Stats{
 		In: c.In, Malformed: c.Malformed, Confirmations: c.Confirmations, Confirmable: c.Confirmable, Loose: c.Loose, OutOfState: c.OutOfState,
-		LooseOver: c.LooseOver, LooseUnread: c.LooseUnread, LooseUnsent: c.LooseUnsent, Out: e.out, Beats: c.Beats,
+		LooseOver: c.LooseOver, LooseUnread: c.LooseUnread, LooseUnsent: uint64(c.LooseUnsent), Out: e.out, Beats: uint64(c.Beats),
 		Reliable: reliable.Stats{SendStats: e.sender.Stats(), ReceiveStats: e.receiver.Stats()},
 	}
 	if e.probes != nil {

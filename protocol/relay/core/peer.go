@@ -30,6 +30,8 @@ type Peer struct {
 
 	end Endpoint
 
+	in, out uint32 // bytes; they wrap around
+
 	// Seat is the lobby's own data for the peer, and Value is the game's.
 	Seat, Value any
 	// Name is the lobby's name for the peer. In an open room with tickets, it is the name
@@ -62,6 +64,9 @@ func (p *Peer) Answered() bool { return p.end.answered }
 
 // Unconfirmed returns how many reliable packages to the peer are in flight or waiting.
 func (p *Peer) Unconfirmed() int { return p.end.Unconfirmed() }
+
+// Bytes returns how many bytes of payload have come from the peer, and how many were sent to it. They wrap around.
+func (p *Peer) Bytes() (in, out uint32) { return p.in, p.out }
 
 // Stats returns the counters.
 func (p *Peer) Stats() Stats { return p.end.Stats() }

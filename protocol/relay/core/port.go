@@ -65,6 +65,7 @@ func (p *Port) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	m.stats.In++
 	from = admission.Canon(from)
 	if c := p.peers.Get(from); c != nil {
+		c.in += uint32(len(b))
 		if !p.accepts(c, b) {
 			m.stats.Throttled++
 			return
@@ -258,6 +259,7 @@ func (p *Port) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	for c, ok := p.peers.Busy(); ok; c, ok = p.peers.Busy() {
 		c.end.now = p.mux.now
 		if n, to, ok := c.end.PollTransmit(buf); ok {
+			c.out += uint32(n)
 			p.mux.stats.Out++
 			if roster.Gone(&c.member) {
 				p.mux.past.Out++ // its counters were taken over before this

@@ -89,6 +89,7 @@ type Conn struct {
 
 	mux      *Mux
 	endpoint Endpoint
+	in, out  uint64 // bytes
 }
 
 // NewMux returns the core of a server. The key makes its clocks unguessable.
@@ -154,6 +155,7 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	}
 	if c != nil {
 		m.last = c
+		c.in += uint64(len(b))
 		c.endpoint.take(now, b)
 		if c.endpoint.hasEvents() {
 			m.conns.Touch(c)
@@ -461,6 +463,7 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
 		c.endpoint.now = m.now
 		if n, to, ok := c.endpoint.PollTransmit(buf); ok {
+			c.out += uint64(n)
 			if roster.Gone(&c.member) {
 				m.past.Out++ // its counters were taken over before this
 			}
@@ -526,6 +529,9 @@ func (c *Conn) Unacked() int { return c.endpoint.sender.Pressure().Bytes }
 
 // ServerTime returns the connection's clock in µs. Event.Time is a time of this clock.
 func (c *Conn) ServerTime() uint64 { return c.endpoint.ServerTime(c.mux.now) }
+
+// Bytes returns how many bytes of payload have come from the client, and how many were sent to it.
+func (c *Conn) Bytes() (in, out uint64) { return c.in, c.out }
 
 // Stats returns the counters of the connection.
 func (c *Conn) Stats() Stats { return c.endpoint.Stats() }

@@ -69,6 +69,7 @@ type Conn struct {
 	source   *netip.AddrPort // nil: its address is the true one
 	mux      *Mux
 	endpoint Endpoint
+	in, out  uint64 // bytes
 
 	// LogNumber, if the program sets it, is in each line of the log about the connection, as conn.
 	LogNumber uint32
@@ -125,6 +126,7 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	if c := m.conns.Get(from); c != nil {
 		m.stats.ToConns++
 		if c.endpoint.state != StateClosed {
+			c.in += uint64(len(b))
 			c.endpoint.handle(now, b)
 			if c.endpoint.heeds && roster.Waiting(&c.member) {
 				m.enter(c)
@@ -236,6 +238,7 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
 		c.endpoint.now = m.now
 		if n, to, ok := c.endpoint.PollTransmit(buf); ok {
+			c.out += uint64(n)
 			if roster.Gone(&c.member) {
 				m.past.Out++ // its counters were taken over before this
 			}
@@ -316,6 +319,9 @@ func (c *Conn) Path() Path { return c.endpoint.sender.Path() }
 
 // ServerTime returns the connection's clock in µs, which its packets carry.
 func (c *Conn) ServerTime() uint64 { return c.endpoint.ServerTime(c.mux.now) }
+
+// Bytes returns how many bytes of payload have come from the client, and how many were sent to it.
+func (c *Conn) Bytes() (in, out uint64) { return c.in, c.out }
 
 // Stats returns the counters.
 func (c *Conn) Stats() Stats { return c.endpoint.Stats() }
