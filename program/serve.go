@@ -86,8 +86,8 @@ variable PARLEY_… that names no flag is ignored, with a warning.`,
 	flags.StringVar(&f.duplex, "duplex", ":7004", "where duplex listens (TCP and UDP)")
 	flags.StringVar(&f.realm, "realm", ":9999", "where realm listens (TCP)")
 	flags.StringVar(&f.realmTime, "realm-time", ":9998", "where realm's time server listens (UDP)")
-	flags.StringVar(&f.web, "web", "127.0.0.1:8080", "where the status page, /metrics and the operator's API are served (TCP)")
-	flags.StringVar(&f.webHosts, "web-hosts", "", "host names under which the status page and the API may be asked for, as a.example,b.example")
+	flags.StringVar(&f.web, "web", "127.0.0.1:8080", "where the operator's page, /metrics and the operator's API are served (TCP)")
+	flags.StringVar(&f.webHosts, "web-hosts", "", "host names under which the operator's page and the API may be asked for, as a.example,b.example")
 	f.play.register(cmd)
 	f.tls.register(cmd)
 	flags.StringVar(&f.data, "data", defaultData, "the folder of rooms, accounts, bans, used tickets, realm's certificate and the operator's token")
@@ -257,7 +257,7 @@ func advise(err error) error {
 	return err
 }
 
-// page serves the status page and the operator's API, unless they are off.
+// page serves the operator's page and the operator's API, unless they are off.
 func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 	if f.web == front.Off {
 		return nil, nil

@@ -25,6 +25,7 @@ type operator struct {
 	node     string
 	tickRate int
 	plain    bool // realm is without TLS
+	atlas    atlas
 }
 
 var _ web.Operator = (*operator)(nil)
@@ -39,7 +40,7 @@ func (f *serveFlags) operate(c *web.Config, s *front.Server) error {
 	if err != nil {
 		node = "localhost"
 	}
-	c.Token, c.Operator = token, &operator{s, f.app.game.Name, node, f.tickRate, f.realmPlain}
+	c.Token, c.Operator = token, &operator{server: s, game: f.app.game.Name, node: node, tickRate: f.tickRate, plain: f.realmPlain}
 	return nil
 }
 
@@ -131,7 +132,7 @@ func (o *operator) Rooms() ([]web.Room, error) {
 func (o *operator) room(r front.RoomState) web.Room {
 	room := web.Room{
 		Name: r.Name, State: web.Awake, Mode: r.Mode, Seed: web.Seed(r.Seed), Open: !r.Closed, MaxPlayers: r.MaxPlayers, Accounts: append([]string{}, r.Accounts...), Idle: -1,
-		Players: r.Players, Away: r.Away, Tick: r.Tick, TickP99: milliseconds(r.TickP99), Kept: r.Kept, Node: o.node,
+		Players: r.Players, Away: r.Away, Tick: r.Tick, TickP99: milliseconds(r.TickP99), LatelyP50: milliseconds(r.LatelyP50), LatelyP99: milliseconds(r.LatelyP99), Late: r.Late, Kept: r.Kept, Node: o.node,
 	}
 	if r.Asleep {
 		room.State = web.Asleep
@@ -197,6 +198,7 @@ func (o *operator) Players(room string) ([]web.Player, error) {
 		}
 		list = append(list, web.Player{
 			ID: uint16(p.ID), Name: p.Name, Dialect: p.Dialect, Carrier: p.Carrier, Room: p.Room, Address: address, Since: p.Since.UTC().Truncate(time.Millisecond), RTT: milliseconds(p.RTT), Away: p.Away, Conn: p.Conn,
+			BytesIn: p.Traffic.In, BytesOut: p.Traffic.Out, BytesArrived: p.Traffic.Arrived, BytesLost: p.Traffic.Lost,
 		})
 	}
 	if room == "" || len(list) > 0 {

@@ -13,19 +13,24 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
 // api is the operator's API: everything under /v1/.
 type api struct {
-	op     Operator
-	token  [sha256.Size]byte // of the text after "Bearer "
-	log    *slog.Logger
-	places chan struct{} // calls of the operator that are made at once
-	waits  chan struct{} // calls of Match
-	feed   *feed
-	end    chan struct{} // closed when the server ends
-	spec   []byte        // /v1/openapi.json
+	op          Operator
+	token       [sha256.Size]byte // of the text after "Bearer "
+	log         *slog.Logger
+	places      chan struct{} // calls of the operator that are made at once
+	waits       chan struct{} // calls of Match
+	feed        *feed
+	stats       func() any
+	history     *history
+	live        *live
+	end         chan struct{} // closed when the server ends
+	remembering sync.WaitGroup
+	spec        []byte // /v1/openapi.json
 }
 
 // none is the type of a body or of an answer that is empty.
@@ -48,7 +53,9 @@ type call struct {
 	// Of serve and stream one is set.
 	serve  func(a *api, w http.ResponseWriter, r *http.Request, body any) (status int, answer any, err error)
 	stream func(a *api, w http.ResponseWriter, r *http.Request)
-	waits  bool // it takes long, and none of the places
+	says   string         // of a stream, what it is
+	events []reflect.Type // and what its data are
+	waits  bool           // it takes long, and none of the places
 }
 
 // everywhere are the refusals of every call.
@@ -88,7 +95,8 @@ func newAPI(c Config) (*api, http.Handler) {
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
-	a.feed = newFeed(a.op, c.Stats, c.Ready)
+	a.feed, a.stats, a.history = newFeed(a.op, c.Stats, c.Ready), c.Stats, &history{op: a.op, stats: c.Stats}
+	a.live = newLive(a.op, c.Ready, a.history)
 	a.spec = openAPI(c.Title, calls)
 	mux := http.NewServeMux()
 	byPath := map[string]map[string]*call{}
@@ -106,10 +114,17 @@ func newAPI(c Config) (*api, http.Handler) {
 	return a, a.known(c.Hosts, mux)
 }
 
+// remember has the server's last ten minutes remembered from now on.
+func (a *api) remember() {
+	a.remembering.Go(func() { a.history.run(a.end) })
+}
+
 // stop ends streams and calls that wait. It is called once.
 func (a *api) stop() {
 	close(a.end)
+	a.remembering.Wait()
 	a.feed.close()
+	a.live.close()
 }
 
 // known lets in requests by our own names, of no foreign page, with the token.

@@ -36,6 +36,8 @@ func pageOfCalls(h http.Handler) string {
 			fmt.Fprintf(&b, "\n%s\n", indented([]byte(q.body)))
 		}
 		switch {
+		case c.path == "/v1/live":
+			fmt.Fprintf(&b, "\nHTTP/1.1 200 OK\n\n%s", bytes.TrimSuffix(frame("live", exampleLive), []byte("\n")))
 		case c.stream != nil:
 			fmt.Fprintf(&b, "\nHTTP/1.1 200 OK\n\n%s%s", frame("ended", Ending{"duel-7", "ada wins", 900, then}), bytes.TrimSuffix(frame("log", newFake().lines[0]), []byte("\n")))
 		case c.answer == reflect.TypeFor[map[string]any](): // the document itself, which is long
@@ -64,6 +66,12 @@ func pageOfCalls(h http.Handler) string {
 	return b.String()
 }
 
+// exampleLive is what changed in a second.
+var exampleLive = Live{
+	Time: then, Players: 1, Rooms: 2, Point: Point{Time: then, Players: 1, P50: 0.2, P99: 0.25, Rates: Rates{Ticks: 20, BytesOut: 1800}},
+	RoomList: []Room{}, RoomsGone: []string{}, People: []LivePlayer{}, Numbers: []LiveNumbers{{Key: 7, RTT: 31.5, Loss: 0.5, In: 320, Out: 1800}}, Gone: []uint32{6}, Log: []LogLine{},
+}
+
 // pageOfFields writes what the fields of answers and events mean.
 func pageOfFields() string {
 	var b strings.Builder
@@ -73,7 +81,8 @@ func pageOfFields() string {
 	}{
 		{"A server", reflect.TypeFor[Server]()}, {"An address", reflect.TypeFor[Address]()}, {"A room", reflect.TypeFor[Room]()}, {"A player", reflect.TypeFor[Player]()}, {"A ban", reflect.TypeFor[Ban]()},
 		{"A ticket", reflect.TypeFor[Ticket]()}, {"A match", reflect.TypeFor[Match]()}, {"A line of the log", reflect.TypeFor[LogLine]()},
-		{"The event state", reflect.TypeFor[State]()}, {"Rates of the event state", reflect.TypeFor[Rates]()}, {"The event ended", reflect.TypeFor[Ending]()}, {"The event lost", reflect.TypeFor[Lost]()},
+		{"The event state", reflect.TypeFor[State]()}, {"Rates of the event state", reflect.TypeFor[Rates]()}, {"A point of the history", reflect.TypeFor[Point]()}, {"The event live", reflect.TypeFor[Live]()}, {"A player in the event live", reflect.TypeFor[LivePlayer]()}, {"A map", reflect.TypeFor[Map]()}, {"A body of a map", reflect.TypeFor[MapBody]()}, {"A counter", reflect.TypeFor[Counter]()},
+		{"The event ended", reflect.TypeFor[Ending]()}, {"The event lost", reflect.TypeFor[Lost]()},
 	} {
 		fmt.Fprintf(&b, "| %s | |\n| --- | --- |\n", t.name)
 		for _, f := range fieldsOf(t.typ) {

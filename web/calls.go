@@ -44,6 +44,8 @@ func init() { // the calls of /v1/openapi.json refer to the table itself
 				list, err := op.Players(r.PathValue("room"))
 				return Players{some(list)}, err
 			}),
+		row(call{method: "GET", path: "/v1/rooms/{room}/map", at: "/v1/rooms/main/map", what: "Where things are in a room: a sample of its bodies, and its walls. It is read once a second at most, however many ask.", refusals: map[int]string{http.StatusNotFound: noSuchRoom}},
+			func(op Operator, r *http.Request, _ none) (Map, error) { return op.Map(r.PathValue("room")) }),
 		row(call{method: "GET", path: "/v1/players", what: "The players of all rooms."},
 			func(op Operator, _ *http.Request, _ none) (Players, error) {
 				list, err := op.Players("")
@@ -112,7 +114,18 @@ func init() { // the calls of /v1/openapi.json refer to the table itself
 				op.SetLogLevel(level)
 				return Level{levelName(op.LogLevel())}, nil
 			}),
-		{method: "GET", path: "/v1/events", what: "Server-sent events, see above. Fetch it with the token in the header; EventSource of browsers cannot.", body: reflect.TypeFor[none](), answer: reflect.TypeFor[none](), status: http.StatusOK, stream: (*api).events},
+		{method: "GET", path: "/v1/history", what: "What the last ten minutes were like, with a point for each two seconds.", body: reflect.TypeFor[none](), answer: reflect.TypeFor[History](), status: http.StatusOK,
+			serve: func(a *api, _ http.ResponseWriter, _ *http.Request, _ any) (int, any, error) {
+				return http.StatusOK, a.history.all(), nil
+			}},
+		{method: "GET", path: "/v1/counters", what: "All counters, named for people.", body: reflect.TypeFor[none](), answer: reflect.TypeFor[Counters](), status: http.StatusOK,
+			serve: func(a *api, _ http.ResponseWriter, _ *http.Request, _ any) (int, any, error) {
+				return http.StatusOK, countersFor(a.stats()), nil
+			}},
+		{method: "GET", path: "/v1/live", what: "Server-sent events of what changes, once a second, for a page; see above.", body: reflect.TypeFor[none](), answer: reflect.TypeFor[none](), status: http.StatusOK, stream: (*api).watch,
+			says: "a stream of the event live", events: []reflect.Type{reflect.TypeFor[Live]()}},
+		{method: "GET", path: "/v1/events", what: "Server-sent events, see above. Fetch it with the token in the header; EventSource of browsers cannot.", body: reflect.TypeFor[none](), answer: reflect.TypeFor[none](), status: http.StatusOK, stream: (*api).events,
+			says: "a stream of events: state, log, ended and lost", events: []reflect.Type{reflect.TypeFor[State](), reflect.TypeFor[LogLine](), reflect.TypeFor[Ending](), reflect.TypeFor[Lost]()}},
 		{method: "GET", path: "/v1/openapi.json", what: "This API as an OpenAPI document, version 3.1.", body: reflect.TypeFor[none](), answer: reflect.TypeFor[map[string]any](), status: http.StatusOK,
 			serve: func(a *api, _ http.ResponseWriter, _ *http.Request, _ any) (int, any, error) {
 				return http.StatusOK, json.RawMessage(a.spec), nil

@@ -1,5 +1,5 @@
-// Package web is the operator's HTTP server: liveness and readiness probes, metrics for Prometheus, a plain page for people, and
-// an API for programs.
+// Package web is the operator's HTTP server: liveness and readiness probes, metrics for Prometheus, an API for programs, and
+// the operator's page, which is made of that API.
 //
 //	page, err := web.Listen("127.0.0.1:8080", web.Config{
 //		Title: "arena",
@@ -7,7 +7,7 @@
 //		Operator: operator, Token: token, // for the API
 //	})
 //
-//	GET /         the page
+//	GET /         the operator's page, with /operator/…: files that tell nothing of the server
 //	GET /healthz  200 while the process answers
 //	GET /readyz   200 when the server is ready, else 503 and the reason
 //	GET /metrics  the counters, in Prometheus' text form
@@ -26,7 +26,8 @@
 // looks at the server once a second for all clients, and a bounded queue for each client.
 //
 // Files: web.go (listen, routes and close), guard.go (checks of Host and origin, and a bound on connections), families.go (the
-// table of metrics), metrics.go (structs to metrics), page.go with page.html, operator.go (Operator and the structs of the API),
+// table of metrics), metrics.go (structs to metrics), page.go with the folder operator (the
+// page), words.go and counters.go (counters for people), live.go (/v1/live), history.go (the last ten minutes), map.go, operator.go (Operator and the structs of the API),
 // calls.go, api.go, body.go, events.go, openapi.go, token.go (the token's file), limits.go.
 //
 // ListenPlay is another server, for strangers: what players ask before they play, under /play/ (docs/play.md). It knows the server by the

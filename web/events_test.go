@@ -23,10 +23,12 @@ import (
 func TestEventsAreGuarded(t *testing.T) {
 	f := newFake()
 	h := Handler(operated(f))
-	for _, q := range []asked{{token: "none"}, {token: "Bearer x"}, {host: "evil.example"}, {origin: "http://evil.example"}} {
-		q.method, q.path = "GET", "/v1/events"
-		if w := q.send(h); w.Code < 400 || f.total() > 0 {
-			t.Errorf("%+v: status %d", q, w.Code)
+	for _, path := range []string{"/v1/events", "/v1/live"} {
+		for _, q := range []asked{{token: "none"}, {token: "Bearer x"}, {host: "evil.example"}, {origin: "http://evil.example"}} {
+			q.method, q.path = "GET", path
+			if w := q.send(h); w.Code < 400 || f.total() > 0 {
+				t.Errorf("%+v: status %d", q, w.Code)
+			}
 		}
 	}
 }

@@ -36,10 +36,10 @@ func newFake() *fakeOperator {
 		calls: map[string]int{},
 		lines: []LogLine{{then, "info", "entered player=3 name=ada room=main proto=relay peer=198.51.100.7:5000 conn=17"}},
 		rooms: []Room{
-			{Name: "duel-7", State: Awake, Mode: "duel", Seed: 1 << 60, MaxPlayers: 2, Accounts: []string{}, Idle: 300, Players: 1, Tick: 812, TickP99: 0.25, Kept: true, Node: "fra-1"},
+			{Name: "duel-7", State: Awake, Mode: "duel", Seed: 1 << 60, MaxPlayers: 2, Accounts: []string{}, Idle: 300, Players: 1, Tick: 812, TickP99: 0.25, LatelyP50: 0.125, LatelyP99: 0.25, Late: 2, Kept: true, Node: "fra-1"},
 			{Name: "main", State: Asleep, Seed: 7, Open: true, MaxPlayers: 1000, Accounts: []string{}, Idle: -1, Tick: 99, TickP99: 0.5, Kept: true, Node: "fra-1"},
 		},
-		players: []Player{{ID: 3, Name: "ada", Dialect: "relay", Carrier: "udp", Room: "main", Address: "198.51.100.7:5000", Since: then, RTT: 31.5, Conn: 17}},
+		players: []Player{{ID: 3, Name: "ada", Dialect: "relay", Carrier: "udp", Room: "main", Address: "198.51.100.7:5000", Since: then, RTT: 31.5, Conn: 17, BytesIn: 5120, BytesOut: 81920, BytesArrived: 80000, BytesLost: 800}},
 	}
 }
 
@@ -106,6 +106,15 @@ func (f *fakeOperator) Match(ctx context.Context, w Wish) (Match, bool, error) {
 	}
 	return Match{"match-4f1c", "54000000006f1c", fakeAddresses}, !f.nobody, nil
 }
+func (f *fakeOperator) Map(room string) (Map, error) {
+	return Map{Tick: 812, X: -32, Y: -32, Width: 64, Height: 64, Columns: 4, Rows: 2, Walls: "8Q==", Kinds: []string{"player"}, Bodies: []MapBody{{X: 1.5, Y: -2, Player: 3}}, Total: 1}, f.note("map", room)
+}
+func (f *fakeOperator) Pulse() Pulse { return Pulse{Players: len(f.players), Times: fakeTimes{}} }
+
+type fakeTimes struct{}
+
+func (fakeTimes) Since(TickTimes) (p50, p99 float64) { return 0.2, 0.25 }
+
 func (f *fakeOperator) LogLevel() slog.Level { f.note("level", nil); return f.level }
 func (f *fakeOperator) SetLogLevel(l slog.Level) {
 	f.note("set level", l)

@@ -47,7 +47,22 @@ const (
 	// maxEvent bounds the lists of a state event, in bytes: 4,096 players would be a megabyte, each second, for each client.
 	maxEvent = 128 << 10
 
-	// stateEvery and logEvery are how often clients of /v1/events are told of the server and of its log.
+	// maxLivePlayers and maxLiveRooms bound an event of /v1/live: one with everything is a megabyte for 5,000 players, and it is made
+	// only for those who come, or who have missed one.
+	maxLivePlayers = 5000
+	maxLiveRooms   = 1000
+
+	// lossSpan is over how many seconds the loss of a player is told.
+	lossSpan = 10
+
+	// historyPoints and historyEvery are ten minutes of points, some 30 KiB.
+	historyPoints = 300
+	historyEvery  = 2 * time.Second
+
+	// maxCounters bounds the answer of /v1/counters: a game may have many kinds with many fields.
+	maxCounters = 5000
+
+	// stateEvery and logEvery are how often clients of /v1/events, and the first of them those of /v1/live, are told of the server and of its log.
 	stateEvery = time.Second
 	logEvery   = 250 * time.Millisecond
 )

@@ -55,9 +55,9 @@ func (c *call) operation(schemas object) object {
 	success := object{"description": "done"}
 	switch {
 	case c.stream != nil:
-		success["description"] = "a stream of events: state, log, ended and lost"
+		success["description"] = c.says
 		success["content"] = object{"text/event-stream": object{"schema": object{"type": "string"}}}
-		for _, t := range []reflect.Type{reflect.TypeFor[State](), reflect.TypeFor[LogLine](), reflect.TypeFor[Ending](), reflect.TypeFor[Lost]()} {
+		for _, t := range c.events {
 			schema(t, schemas, false) // what the events' data are
 		}
 	case c.answer != reflect.TypeFor[none]():

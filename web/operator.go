@@ -39,6 +39,11 @@ type Operator interface {
 	LogLines() []LogLine
 	// Ended returns the newest rooms that have ended, oldest first.
 	Ended() []Ending
+
+	// Map returns where things are in a room. It may be a second old.
+	Map(room string) (Map, error)
+	// Pulse is cheap, and does not wait for a tick.
+	Pulse() Pulse
 }
 
 // Refusal is the error of a request that the server cannot or will not do: what is wrong, and the HTTP status that says so.
@@ -96,6 +101,9 @@ type Room struct {
 	Away       int        `json:"away" doc:"players whose connection is lost and whose place is held"`
 	Tick       uint64     `json:"tick" doc:"the number of its next tick"`
 	TickP99    float64    `json:"tick_p99_ms" doc:"how many milliseconds a tick takes, of 99 in a hundred"`
+	LatelyP50  float64    `json:"lately_p50_ms" doc:"how many milliseconds the newest 256 ticks took, half of them"`
+	LatelyP99  float64    `json:"lately_p99_ms" doc:"how many milliseconds the newest 256 ticks took, of 99 in a hundred"`
+	Late       uint64     `json:"late" doc:"ticks so far that began more than half a period late"`
 	Kept       bool       `json:"kept" doc:"whether it is on disk"`
 	Node       string     `json:"node" doc:"the machine that it is on"`
 	Ended      *time.Time `json:"ended,omitempty" doc:"when the last room of this name ended"`
@@ -130,6 +138,12 @@ type Player struct {
 	RTT     float64   `json:"rtt_ms" doc:"the round-trip time of its connection in milliseconds; 0 is unknown"`
 	Away    bool      `json:"away" doc:"whether its connection is lost and its place is held"`
 	Conn    uint32    `json:"conn" doc:"the number of its connection in the log"`
+
+	// Of its connection, so far.
+	BytesIn      uint64 `json:"bytes_in" doc:"bytes of payload that came over its connection"`
+	BytesOut     uint64 `json:"bytes_out" doc:"bytes of payload that were sent over its connection"`
+	BytesArrived uint64 `json:"bytes_arrived" doc:"bytes of which it is known that they arrived, headers included; 0 over TCP, TLS and WebSocket, which do not say so"`
+	BytesLost    uint64 `json:"bytes_lost" doc:"bytes that are taken for lost, likewise"`
 }
 
 // Players is a list of players.

@@ -60,7 +60,12 @@ type Page struct {
 // Listen starts a server at addr, host:port. With port 0 the system chooses the port.
 func Listen(addr string, c Config) (*Page, error) {
 	p := &Page{}
-	handler, stop := pages(c)
+	handler, a := pages(c)
+	stop := func() {}
+	if a != nil {
+		stop = a.stop
+		a.remember()
+	}
 	p.server.Handler, p.server.ConnState, p.server.ConnContext, p.server.IdleTimeout = handler, p.guard.watch, p.guard.context, idleTimeout
 	p.server.RegisterOnShutdown(stop)
 	if err := p.listen(addr, nil, c.Log, "web"); err != nil {
@@ -116,27 +121,24 @@ func Handler(c Config) http.Handler {
 	return h
 }
 
-// pages returns the pages, and a function that ends streams.
-func pages(c Config) (h http.Handler, stop func()) {
+// pages returns the pages, and the API if there is one: its stop ends streams.
+func pages(c Config) (h http.Handler, a *api) {
 	c = withDefaults(c)
 	mux := http.NewServeMux()
 	for _, r := range routes {
-		h := buffered(r.serve(c))
-		if !r.anyHost {
-			h = known(c.Hosts, h)
-		}
-		mux.Handle("GET "+r.path, h)
+		mux.Handle("GET "+r.path, buffered(r.serve(c)))
 	}
-	stop = func() {}
 	if c.Operator != nil {
 		if c.Token == "" {
 			panic("web: an Operator without a Token: anybody could call the API")
 		}
-		a, h := newAPI(c)
+		a, h = newAPI(c)
 		mux.Handle("/v1/", h)
-		stop = a.stop
+		for path, file := range files() {
+			mux.Handle("GET "+path, known(c.Hosts, file))
+		}
 	}
-	return withHeaders(mux), stop
+	return withHeaders(mux), a
 }
 
 func withDefaults(c Config) Config {
@@ -166,27 +168,23 @@ func seldom(stats func() any) func() any {
 	}
 }
 
-// route is one page.
+// route is one page for probes and scrapers, which use what names they like. It tells nothing secret.
 type route struct {
-	path    string
-	anyHost bool // it is for probes and scrapers, which use what names they like, and tells nothing secret
-	serve   func(c Config) http.Handler
+	path  string
+	serve func(c Config) http.Handler
 }
 
 var routes = []route{
-	{"/healthz", true, func(Config) http.Handler {
+	{"/healthz", func(Config) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	}},
-	{"/readyz", true, func(c Config) http.Handler {
+	{"/readyz", func(c Config) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { ready(w, c.Ready()) })
 	}},
-	{"/metrics", true, func(c Config) http.Handler {
+	{"/metrics", func(c Config) http.Handler {
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newCollector(c.Stats))
 		return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
-	}},
-	{"/{$}", false, func(c Config) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { show(w, c) })
 	}},
 }
 
@@ -198,14 +196,20 @@ func ready(w http.ResponseWriter, why error) {
 	fmt.Fprintln(w, "ready")
 }
 
+// policy lets a page have nothing but our own files: no script, style or text of it can be anybody's. Scripts cannot make markup of
+// text at all.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
 // withHeaders keeps browsers from doing more with a page than show it.
 func withHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		next.ServeHTTP(w, r)
 	})

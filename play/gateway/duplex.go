@@ -392,7 +392,7 @@ func (x *duplexStage) look(s *duplexSeat) {
 	d := x.d
 	s.measure(x.room.sim.Tick(), s.conn)
 	s.estimate = s.conn.Path()
-	in, out, feedIn, feedOut := s.conn.Bytes()
+	in, out, feedIn, feedOut := duplexcore.BytesOf(s.conn)
 	s.feedIn, s.feedOut = unwrap(s.feedIn, feedIn), unwrap(s.feedOut, feedOut)
 	s.moved(in+s.feedIn, out+s.feedOut)
 	narrow := s.budget != pace.Unlimited

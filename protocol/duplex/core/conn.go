@@ -45,9 +45,9 @@ func (c *Conn) Queued() int { return c.e.Queued() }
 // Stats returns the counters.
 func (c *Conn) Stats() Stats { return c.e.Stats() }
 
-// Bytes returns how many bytes of payload have come from the client over each channel, and how many were sent to it. Those of the
+// BytesOf returns how many bytes of payload have come from a client over each channel, and how many were sent to it. Those of the
 // feed wrap around.
-func (c *Conn) Bytes() (mainIn, mainOut uint64, feedIn, feedOut uint32) {
+func BytesOf(c *Conn) (mainIn, mainOut uint64, feedIn, feedOut uint32) {
 	return c.e.stats.MainInBytes, c.e.stats.MainOutBytes, c.told.feedIn, c.told.feedOut
 }
 
