@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// pageFiles is the operator's page. It is the same for everybody and tells nothing of the server: all that it shows it asks the API for, with the
+// operatorFiles is the operator's page. It is the same for everybody and tells nothing of the server: all that it shows it asks the API for, with the
 // token.
 //
 //go:embed operator/*.html operator/*.css operator/*.js operator/*.svg
-var pageFiles embed.FS
+var operatorFiles embed.FS
 
 // fileTypes are the types of the page's files.
 var fileTypes = map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
@@ -21,13 +21,13 @@ var fileTypes = map[string]string{".html": "text/html; charset=utf-8", ".css": "
 // files are the files of the page, by their paths. There are no others.
 func files() map[string]http.Handler {
 	list := map[string]http.Handler{}
-	entries, err := fs.ReadDir(pageFiles, "operator")
+	entries, err := fs.ReadDir(operatorFiles, "operator")
 	if err != nil {
 		panic("web: the files of the page: " + err.Error())
 	}
 	for _, e := range entries {
 		at := "/operator/" + e.Name()
-		text, err := pageFiles.ReadFile("operator/" + e.Name())
+		text, err := operatorFiles.ReadFile("operator/" + e.Name())
 		if err != nil {
 			panic("web: the files of the page: " + err.Error())
 		}

@@ -49,7 +49,7 @@ func TestThePageTellsNothing(t *testing.T) {
 
 // Nothing in the page makes markup or code of text, has anything inline, or goes elsewhere. The policy forbids it too; this says where.
 func TestThePageTakesTextAsText(t *testing.T) {
-	entries, err := pageFiles.ReadDir("operator")
+	entries, err := operatorFiles.ReadDir("operator")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestThePageTakesTextAsText(t *testing.T) {
 	inline := regexp.MustCompile(`<style|<script[^>]*>[^<]|\son[a-z]+=|\sstyle=`)
 	modules := 0
 	for _, e := range entries {
-		text, err := pageFiles.ReadFile("operator/" + e.Name())
+		text, err := operatorFiles.ReadFile("operator/" + e.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestThePageTakesTextAsText(t *testing.T) {
 		}
 		for _, from := range regexp.MustCompile(`import .* from "([^"]*)"`).FindAllStringSubmatch(clean, -1) {
 			modules++
-			if _, err := pageFiles.ReadFile("operator/" + strings.TrimPrefix(from[1], "./")); err != nil || !strings.HasPrefix(from[1], "./") {
+			if _, err := operatorFiles.ReadFile("operator/" + strings.TrimPrefix(from[1], "./")); err != nil || !strings.HasPrefix(from[1], "./") {
 				t.Errorf("%s imports %s", e.Name(), from[1])
 			}
 		}
