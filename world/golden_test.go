@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	goldenFlag = flag.Int("golden", 8, "how many of the 1,000 golden worlds are run")
+	goldenFlag = flag.Int("golden", 3, "how many of the 1,000 golden worlds are run")
 	updateFlag = flag.Bool("update", false, "write the golden worlds anew")
 )
 

@@ -44,7 +44,7 @@ func (d Slow) Feels(t *testing.T) {
 func (d Slow) felt(t *testing.T, loss float64) (sum SlowCount) {
 	d.walkers, d.warm = feelWalkers, feelWarm
 	path := SlowPath{For: 20 * time.Second, Loss: loss, Jitter: feelJitter, Longer: feelDelay + feelJitter/2 - slowDelay}
-	for _, seed := range chance.Seeds(max(Tier(16, 200, 1000), 16)) {
+	for _, seed := range chance.Seeds(max(Tier(8, 200, 1000), 8)) {
 		got, err := d.Run(seed, 1, path)
 		if err != nil {
 			t.Fatalf("seed=%d: %v", seed, err)

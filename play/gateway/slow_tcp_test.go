@@ -573,7 +573,7 @@ func (c *slowRealmClient) send(now time.Time, m realmcore.Message) {
 // What waits on a path that is narrow from the beginning may be so little each time that no rate can be said of it. In two of fifty runs
 // such a path was held, let go and filled again once a second for ever.
 func TestAPathIsNotHeldInVainForEver(t *testing.T) {
-	for _, seed := range chance.Seeds(max(kit.Tier(20, 50, 200), raced(20, 1))) {
+	for _, seed := range chance.Seeds(max(kit.Tier(5, 50, 200), raced(5, 1))) {
 		got := must(slowRealmed.Run(seed, 1, kit.SlowPath{Rate: 100_000, For: 8 * time.Second}))
 		wide := 0
 		for _, e := range got.Budgets[len(got.Budgets)/2:] {

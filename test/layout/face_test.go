@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -206,15 +207,24 @@ func internalType(o types.Object, public map[string]bool) string {
 	return look(o.Type())
 }
 
-// loadAPI returns the packages that others may import, by path. The go command compiles them if need be.
+// loadAPI returns the packages that others may import, by path. They are read once for all tests.
 func loadAPI(t *testing.T) map[string]*types.Package {
 	t.Helper()
+	api, err := readAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
+
+// readAPI has the go command say where the compiled packages are. It compiles them if need be.
+var readAPI = sync.OnceValues(func() (map[string]*types.Package, error) {
 	list := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,Standard", "./...")
 	list.Dir = "../.."
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		return nil, fmt.Errorf("go list: %w", err)
 	}
 	files, ours := map[string]string{}, []string{}
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
@@ -225,7 +235,7 @@ func loadAPI(t *testing.T) map[string]*types.Package {
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		files[p.ImportPath] = p.Export
 		public := p.ImportPath == modulePath || strings.HasPrefix(p.ImportPath, modulePath+"/")
@@ -243,9 +253,9 @@ func loadAPI(t *testing.T) map[string]*types.Package {
 	for _, path := range ours {
 		p, err := from.Import(path)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		api[path] = p
 	}
-	return api
-}
+	return api, nil
+})

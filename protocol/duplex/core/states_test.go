@@ -491,5 +491,5 @@ func TestStatesAndMessages(t *testing.T) { kit.States(t, "duplex", statesPage, r
 
 func TestRandomWalksThroughStates(t *testing.T) {
 	t.Parallel()
-	kit.Walks(t, "duplex", statesPage, kit.Tier(10_000, 500_000, 5_000_000), roles...)
+	kit.Walks(t, "duplex", statesPage, kit.Tier(5_000, 500_000, 5_000_000), roles...)
 }

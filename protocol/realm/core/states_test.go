@@ -288,7 +288,7 @@ func TestStatesAndMessages(t *testing.T) { kit.States(t, "realm", statesPage, ro
 
 func TestRandomWalksThroughStates(t *testing.T) {
 	t.Parallel()
-	kit.Walks(t, "realm", statesPage, kit.Tier(15_000, 500_000, 5_000_000), roles...)
+	kit.Walks(t, "realm", statesPage, kit.Tier(5_000, 500_000, 5_000_000), roles...)
 }
 
 // Untold reports that a message is the beginning of one, which would make another of what follows.

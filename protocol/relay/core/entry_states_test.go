@@ -194,5 +194,5 @@ func TestPassesInEachState(t *testing.T) { kit.States(t, "relay entry", relayPag
 
 func TestWalksOfNewcomers(t *testing.T) {
 	t.Parallel()
-	kit.Walks(t, "relay entry", relayPage, promise.Keeps(t, "T68", "relay", kit.Tier(20_000, 100_000, 1_000_000)), entryRole())
+	kit.Walks(t, "relay entry", relayPage, promise.Keeps(t, "T68", "relay", kit.Tier(5_000, 100_000, 1_000_000)), entryRole())
 }

@@ -437,5 +437,5 @@ func TestStatesAndMessages(t *testing.T) { kit.States(t, "relay", relayPage, rol
 
 func TestWalksThroughTheStates(t *testing.T) {
 	t.Parallel()
-	kit.Walks(t, "relay", relayPage, kit.Tier(20_000, 500_000, 5_000_000), roles...)
+	kit.Walks(t, "relay", relayPage, kit.Tier(5_000, 500_000, 5_000_000), roles...)
 }

@@ -405,7 +405,7 @@ func walkStep(t testing.TB, d driven, e *Endpoint, table map[string]map[string]b
 // application and time between, has only outcomes of the tables.
 func TestWalksThroughTheStates(t *testing.T) {
 	r := kit.Rand(t)
-	walks := promise.Keeps(t, "T26", "replica", max(kit.Tier(15_000, 1_000_000, 1_000_000), 1000))
+	walks := promise.Keeps(t, "T26", "replica", max(kit.Tier(5_000, 1_000_000, 1_000_000), 1000))
 	client := allowed(t, "States of a client", clientStates)
 	server := allowed(t, "States of a server", serverStates)
 	rows := [2][]string{stateRows(FromClient), stateRows(FromServer)}

@@ -343,5 +343,5 @@ func TestStatesAndMessages(t *testing.T) { kit.States(t, "stamp", statesPage, ro
 
 func TestWalksThroughTheStates(t *testing.T) {
 	t.Parallel()
-	kit.Walks(t, "stamp", statesPage, kit.Tier(10_000, 500_000, 2_000_000), roles...)
+	kit.Walks(t, "stamp", statesPage, kit.Tier(5_000, 500_000, 2_000_000), roles...)
 }
