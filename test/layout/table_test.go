@@ -98,6 +98,7 @@ var table = []row{
 	{path: "internal/stream", mayImport: []string{"internal/proxy", "internal/admission", "internal/bans", "internal/datagram", "internal/pace", "internal/queue"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/datagram", mayImport: []string{"internal/bans", "internal/turns"}, shell: everyFile},
 	{path: "internal/over", mayImport: []string{"internal/datagram", "internal/stream"}, shell: everyFile},
+	{path: "internal/carry/wt", mayImport: []string{"internal/admission", "internal/carry", "internal/datagram"}, modules: []string{"github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go"}, shell: everyFile},
 	{path: "internal/call", mayImport: []string{"internal/datagram", "internal/pace", "internal/over", "internal/plain", "internal/queue", "internal/stream"}, modules: []string{"github.com/coder/websocket", "github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go"}, shell: everyFile},
 	{path: "internal/udp", mayImport: []string{"internal/datagram"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
