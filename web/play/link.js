@@ -70,6 +70,7 @@ export class Link {
 
   join() {
     const o = { name: this.name }
+    if (new URLSearchParams(location.search).get("predict") === "off") o.predict = false
     if (this.session) o.session = this.session
     else for (const k of ["room", "match", "ticket"]) if (this.wish[k]) o[k] = this.wish[k]
     return parley.join(location.origin, o)
