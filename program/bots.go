@@ -26,6 +26,9 @@ import (
 // standardPorts are where `parley serve` listens unless it is told otherwise.
 var standardPorts = map[string]string{"replica": "7000", "stamp": "7001", "relay": "8082", "duplex": "7004", "realm": "9999"}
 
+// playPort is where it has --play.
+const playPort = "8000"
+
 // botsFlags are what the command line says.
 type botsFlags struct {
 	app       *app
@@ -37,6 +40,7 @@ type botsFlags struct {
 	seed      uint64
 	plain     bool
 	profile   string
+	carrier   string
 	ticketKey string
 	tickets   []string // in hex
 	name      string
@@ -82,6 +86,7 @@ allows three registrations a minute from an address. For more, start it with --r
 		Example: `  parley bots -n 100
   parley bots --mix replica=40,realm=10 --for 1m
   parley bots --room duel --for 5m
+  parley bots --carrier ws -n 100
   parley bots --ticket-key-file server.key
   parley bots --ticket $(parley ticket make --key-file server.key --name ada)
   parley serve --ready-file ready.json & parley bots --ready-file ready.json`,
@@ -96,6 +101,7 @@ allows three registrations a minute from an address. For more, start it with --r
 	flags.StringVar(&f.readyFile, "ready-file", "", "the file that parley serve --ready-file writes: take the addresses from it, and wait for it if it is missing")
 	flags.DurationVar(&f.runFor, "for", 10*time.Second, "how long the bots play")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the random choices of the bots; also part of their names")
+	flags.StringVar(&f.carrier, "carrier", "udp", "what carries the dialects: udp (with TCP, as the dialects have it), or to the server's --play ws, wss or wt")
 	flags.BoolVar(&f.plain, "realm-plain", false, "realm: connect without TLS")
 	a.profileFlag(cmd, &f.profile, "realm: the --realm-profile of the server, plain or miko")
 	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "the key of the server: bots of replica, relay and duplex show a ticket that is signed with it, and stamp has no bots unless --mix names it")
@@ -110,6 +116,9 @@ allows three registrations a minute from an address. For more, start it with --r
 func (f *botsFlags) run(cmd *cobra.Command) error {
 	if f.runFor <= 0 {
 		return fmt.Errorf("--for must be a time above 0, such as 30s, not %v", f.runFor)
+	}
+	if f.carrier != "udp" && !slices.Contains(line.Carriers, f.carrier) {
+		return fmt.Errorf("--carrier %q: write udp, %s", f.carrier, sentenceList(line.Carriers, "or"))
 	}
 	stopped, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -144,6 +153,10 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 		Schema: schema, Game: f.app.game.Name, Room: f.room, Plain: f.plain, RealmConfig: profile.fields, FirstType: profile.firstType, TickRate: profile.tickRate, Pace: profile.walksByTicks,
 		Resume: line.Resume{On: !f.noResume, Anew: true},
 	}
+	if f.carrier != "udp" {
+		config.Carrier = f.carrier
+		config.Trust = func(string, string) error { return nil } // bots have no secrets: as over realm's own port
+	}
 	crowd := bots.Crowd{
 		Addrs: addrs, Bots: counts, Seed: f.seed, Name: f.name, Ticket: ticket, Joined: bars.joined, Config: config,
 	}
@@ -158,6 +171,9 @@ func (f *botsFlags) addrs(ctx context.Context) (map[string]string, error) {
 	list := map[string]string{}
 	if f.readyFile == "" {
 		for dialect, port := range standardPorts {
+			if f.carrier != "udp" {
+				port = playPort
+			}
 			list[dialect] = net.JoinHostPort(f.host, port)
 		}
 		return list, nil
@@ -169,7 +185,13 @@ func (f *botsFlags) addrs(ctx context.Context) (map[string]string, error) {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return nil, fmt.Errorf("--ready-file: %s was not written by %s serve: %w", f.readyFile, f.app.name, err)
 	}
+	play := list["play"]
 	for name, addr := range list {
+		if f.carrier != "udp" && line.IsDialect(name) {
+			if addr = play; addr == "" {
+				return nil, fmt.Errorf("--carrier %s: the server of %s has no --play; leave it out", f.carrier, f.readyFile)
+			}
+		}
 		list[name] = reachable(addr)
 	}
 	return list, nil

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -38,6 +39,7 @@ type joinFlags struct {
 	passwords      passwordFlag
 	ticket         string
 	room           string
+	carrier        string // behind the dialect
 	noResume       bool
 	tickRate       int
 	match          matchFlags
@@ -46,7 +48,7 @@ type joinFlags struct {
 func (a *app) newJoin() *cobra.Command {
 	f := joinFlags{app: a, match: matchFlags{app: a}}
 	cmd := &cobra.Command{
-		Use:   "join DIALECT [HOST:PORT]",
+		Use:   "join DIALECT[+CARRIER] [HOST:PORT]",
 		Short: "Play " + a.title() + " from the terminal, over any dialect",
 		Long: `Join plays the game from the terminal. Over stamp it only watches, as stamp has
 spectators only.
@@ -78,6 +80,9 @@ prints what happens:
 The first letter of an action is enough if nothing else begins with it.
 Parameters that are left out are 0. An angle is in degrees.
 
+Behind the dialect there may be what carries it, to the server's --play: +ws or
++wss for WebSocket, +wt for WebTransport.
+
 Without an address, it joins the server on this machine at the dialect's usual
 port. If the connection is lost, it comes back by itself as the same player, as
 long as the server holds the place.
@@ -87,6 +92,7 @@ two terminals meet in a room of their own.`,
 		Example: `  parley join replica
   parley join duplex 127.0.0.1:7004 --room duel --name ada
   parley join realm game.example:9999 --name ada
+  parley join replica+wss game.example:8000
   parley join --match duel --name ada
   parley join duplex --match race --players 4 --play http://game.example:8000
   parley join relay --ticket $(parley ticket make --key-file server.key)
@@ -96,7 +102,7 @@ two terminals meet in a room of their own.`,
 			case len(args) == 0 && f.match.wanted(cmd):
 			case len(args) == 0 || len(args) > 2:
 				return fmt.Errorf("%q takes a dialect (%s) and, if you like, an address", cmd.CommandPath(), sentenceList(bots.Dialects, "or"))
-			case !line.IsDialect(args[0]):
+			case !line.IsDialect(f.split(args[0])):
 				return fmt.Errorf("there is no dialect %q; there are %s", args[0], sentenceList(bots.Dialects, "and"))
 			}
 			return nil
@@ -123,7 +129,17 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 { // a match, for which any dialect that takes tickets will do
 		args = []string{"replica"}
 	}
-	dialect, addr := args[0], "127.0.0.1:"+standardPorts[args[0]]
+	dialect := f.split(args[0])
+	port := standardPorts[dialect]
+	switch {
+	case f.carrier == "" && strings.Contains(args[0], "+"), f.carrier != "" && !slices.Contains(line.Carriers, f.carrier):
+		return fmt.Errorf("%q: behind + is what carries the dialect: %s", args[0], sentenceList(line.Carriers, "or"))
+	case f.carrier != "" && f.match.wanted(cmd):
+		return fmt.Errorf("a match says where the game is, over UDP and TCP; leave out +%s", f.carrier)
+	case f.carrier != "":
+		port = playPort
+	}
+	addr := "127.0.0.1:" + port
 	if len(args) == 2 {
 		addr = args[1]
 	}
@@ -131,7 +147,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return fmt.Errorf("%q is not an address; write host:port, such as 127.0.0.1:%s", addr, standardPorts[dialect])
+		return fmt.Errorf("%q is not an address; write host:port, such as 127.0.0.1:%s", addr, port)
 	}
 	profile, err := f.app.profile(f.profile)
 	if err != nil {
@@ -179,6 +195,20 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 		return f.playScreen(stopped, cmd, tty, out, dialect, addr, profile.game, c)
 	}
 	return f.playLines(stopped, cmd, in, dialect, addr, profile.game, c)
+}
+
+// split takes what carries the dialect from the first word of the command line, and returns the dialect.
+func (f *joinFlags) split(text string) (dialect string) {
+	dialect, f.carrier, _ = strings.Cut(text, "+")
+	return dialect
+}
+
+// scheme returns the dialect as an address has it.
+func (f *joinFlags) scheme(dialect string) string {
+	if f.carrier == "" {
+		return dialect
+	}
+	return dialect + "+" + f.carrier
 }
 
 // dial joins the game. player is nil without an error if the user has interrupted it.

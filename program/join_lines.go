@@ -23,7 +23,7 @@ const lookEvery = time.Second / 20
 
 // playLines plays by lines: commands in, and what happens out.
 func (f *joinFlags) playLines(ctx context.Context, cmd *cobra.Command, in *lineReader, dialect, addr string, game world.Game, c client.Config) error {
-	player, err := dial(ctx, dialect, addr, game, c)
+	player, err := dial(ctx, f.scheme(dialect), addr, game, c)
 	if player == nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 
 // playScreen plays in a full screen.
 func (f *joinFlags) playScreen(ctx context.Context, cmd *cobra.Command, in, out *os.File, dialect, addr string, game world.Game, c client.Config) error {
-	player, err := dial(ctx, dialect, addr, game, c)
+	player, err := dial(ctx, f.scheme(dialect), addr, game, c)
 	if player == nil {
 		return err
 	}

@@ -41,6 +41,9 @@ type Config struct {
 	FirstType      int
 	RealmConfig    []core.Field
 
+	// Carrier is what carries the dialect: see line.Way. Default: its own UDP and TCP.
+	Carrier string
+
 	// Ways are where the player tries to come back when its connection is lost and where it was does not answer.
 	Ways []line.Way
 
@@ -147,7 +150,7 @@ func Join(ctx context.Context, dialect, addr string, c Config) (*Player, error) 
 		c.Name = ""
 	}
 	l, err := line.Dial(ctx, line.Config{
-		Ways: append([]line.Way{{Dialect: dialect, Addr: addr}}, c.Ways...), Game: c.Game, Schema: c.Schema, TickRate: c.TickRate, Room: c.Room, Name: c.Name, Password: c.Password,
+		Ways: append([]line.Way{{Dialect: dialect, Carrier: c.Carrier, Addr: addr}}, c.Ways...), Game: c.Game, Schema: c.Schema, TickRate: c.TickRate, Room: c.Room, Name: c.Name, Password: c.Password,
 		New: c.New, Ticket: c.Ticket, Session: c.Session, Resume: c.Resume, Plain: c.Plain, Trust: c.Trust, FirstType: c.FirstType, RealmConfig: c.RealmConfig,
 		Read: p.listen, Notice: p.connection,
 	})
