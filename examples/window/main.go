@@ -3,6 +3,7 @@
 //
 //	parley serve &                                   # in the folder of parley: go run ./cmd/parley serve
 //	go run . replica://127.0.0.1:7000                # or relay://, duplex://, stamp:// to watch
+//	GOOS=js GOARCH=wasm go build -o window.wasm .    # for a page, which says behind ?at= where the game is
 //
 // The arrows walk, and space throws a ball at the nearest player.
 package main
@@ -12,7 +13,6 @@ import (
 	"image/color"
 	"log"
 	"math"
-	"os"
 	"time"
 
 	"github.com/hajimehoshi/ebiten/v2"
@@ -41,11 +41,7 @@ var (
 )
 
 func main() {
-	url := "replica://127.0.0.1:7000"
-	if len(os.Args) > 1 {
-		url = os.Args[1]
-	}
-	player, err := client.Dial(context.Background(), url, arena.Game(), client.Config{})
+	player, err := client.Dial(context.Background(), address(), arena.Game(), client.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
