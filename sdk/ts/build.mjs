@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { gzipSync } from "node:zlib"
 import { compact } from "./compact.mjs"
+import { minify } from "terser"
 import { reserved } from "./names.mjs"
 import { bundleTypes } from "./types.mjs"
 
@@ -14,10 +15,11 @@ const banner = "// parley, the client library: sdk/ts of the repository. Built b
 execFileSync(process.execPath, [at("node_modules/typescript/bin/tsc").pathname, "-p", at(".").pathname, "--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--outDir", at("dist/types").pathname], { stdio: "inherit" })
 const types = banner + bundleTypes(at("dist/types/"))
 const { outputFiles } = await build({
-  entryPoints: [at("src/index.ts").pathname], bundle: true, minify: true, format: "esm", target: "es2022", write: false, legalComments: "none", charset: "utf8",
+  entryPoints: [at("src/index.ts").pathname], bundle: true, format: "esm", target: "es2022", write: false, legalComments: "none", charset: "utf8",
   plugins: [compact], mangleProps: /./, reserveProps: reserved(types),
 })
-const code = banner + outputFiles[0].text
+const small = await minify(outputFiles[0].text, { module: true, ecma: 2020, compress: { passes: 3, keep_fargs: false, pure_getters: true, unsafe_arrows: true, hoist_props: true }, mangle: true })
+const code = banner + small.code + "\n"
 writeFileSync(at("dist/parley.js"), code)
 writeFileSync(at("dist/parley.d.ts"), types)
 const size = gzipSync(code, { level: 9 }).length

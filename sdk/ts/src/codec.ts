@@ -68,7 +68,9 @@ function readBody(from: Side, r: Reader, type: number, inner: boolean): Packet {
     case 1: {
       if (inner) r.fail("packet type", "a disconnect in a bundle")
       const flags = readFlags(r, RELIABLE), sequence = r.u16("sequence"), size = r.u8("reason size")
+      //#servers
       if (from === "client" && size > 0) r.fail("reason size", "a client gives no reason")
+      //#end
       return { packet: "disconnect", reliable: flags === RELIABLE, sequence, reason: decode(r.bytes("reason", size)) }
     }
     case 2: return readSync(from, r)
@@ -102,13 +104,17 @@ function readConnect(from: Side, r: Reader): Packet {
   const may = (allowed: number) => { if (flags & ~allowed) r.fail("flags", `${flags} of a connect packet`) }
   const reliable = (flags & RELIABLE) > 0, extended = (flags & HIGH) > 0
   switch (type) {
+    //#servers
     case 0:
       only(r, from, "client", "connect.init")
       may(RELIABLE | HIGH)
       if (sequence !== 0) r.fail("sequence", "an init's is 0")
       return { packet: "connect.init", reliable, sequence, extended }
+    //#end
     case 1: {
+      //#servers
       only(r, from, "server", "connect.accept")
+      //#end
       may(RELIABLE | HIGH)
       if (sequence !== 1) r.fail("sequence", "an accept's is 1")
       if (!reliable) r.fail("flags", "an accept is reliable")
@@ -116,7 +122,9 @@ function readConnect(from: Side, r: Reader): Packet {
       return { packet: "connect.accept", reliable: true, sequence, received, sent, syncInterval: r.u32("sync interval"), extended }
     }
     case 2: {
+      //#servers
       only(r, from, "server", "connect.reject")
+      //#end
       may(RELIABLE)
       const size = r.left > 0 ? r.u8("reason size") : 0
       return { packet: "connect.reject", reliable, sequence, reason: decode(r.bytes("reason", size)) }
@@ -129,7 +137,9 @@ function readSync(from: Side, r: Reader): Packet {
   const sequence = r.u16("sequence"), type = r.u8("sync type")
   if (type > 1) r.fail("sync type", `${type} is none`)
   if (type === 0) {
+    //#servers
     only(r, from, "server", "sync.init")
+    //#end
     return { packet: "sync.init", sequence }
   }
   return { packet: "sync.ack", sequence, acked: r.u16("acknowledged sequence"), sent: r.u64("sent"), received: r.u64("received") }
@@ -140,7 +150,9 @@ function readLink(from: Side, r: Reader): Packet {
   if ((flags & 3) !== 3) r.fail("flags", "a link packet is reliable and ordered")
   const sequence = r.u16("sequence"), type = r.u16("link type"), packet = linkPackets[type], orderLink = flags >> 2
   if (!packet) return r.fail("link type", `${type} is none`)
+  //#servers
   only(r, from, packet === "link.table" ? "server" : "client", packet)
+  //#end
   if (packet !== "link.table") return { packet, sequence, orderLink }
   const p: LinkTable = { packet, sequence, orderLink, variables: [], entities: [] }
   const variables = r.u8("variable count"), entities = r.u8("entity count")
@@ -160,7 +172,9 @@ function readVariable(r: Reader, link: number): Variable {
 }
 
 function readReplicate(from: Side, r: Reader): Packet {
+  //#servers
   only(r, from, "server", "replicate")
+  //#end
   const flags = readFlags(r, RELIABLE)
   const p: Replicate = { packet: "replicate", reliable: flags > 0, sequence: r.u16("sequence"), timestamp: r.u64("timestamp"), entities: [], variables: [] }
   const entities = r.u8("entity count"), variables = r.u8("variable count")
@@ -205,38 +219,49 @@ function readBundle(from: Side, r: Reader): Packet {
   return { packet: "bundle", packets }
 }
 
-/** write returns the bytes of a packet. */
-export function write(p: Packet): Uint8Array<ArrayBuffer> {
+/** writeClient returns the bytes of a packet that a client sends. */
+export function writeClient(p: Packet): Uint8Array<ArrayBuffer> {
   const w = new Writer()
-  const head = (type: number, flags: number, sequence: number) => w.u8(type).u8(flags).u16(sequence)
-  const high = (on: boolean) => (on ? HIGH : 0)
   switch (p.packet) {
-    case "connect.init": head(0, +p.reliable | high(p.extended), p.sequence).u8(0); break
-    case "connect.accept": head(0, RELIABLE | high(p.extended), p.sequence).u8(1).u64(p.received).u64(p.sent).u32(p.syncInterval); break
-    case "connect.reject": head(0, +p.reliable, p.sequence).u8(2).name(p.reason); break
-    case "disconnect": head(1, +p.reliable, p.sequence).name(p.reason); break
-    case "sync.init": w.u8(2).u16(p.sequence).u8(0); break
+    case "connect.init": head(w, 0, +p.reliable | high(p.extended), p.sequence).u8(0); break
+    case "disconnect": head(w, 1, +p.reliable, p.sequence).name(p.reason); break
     case "sync.ack": w.u8(2).u16(p.sequence).u8(1).u16(p.acked).u64(p.sent).u64(p.received); break
     case "ack": w.u8(3).u16(p.acked); break
     case "ack.run": w.u8(8).u16(p.first).u16(p.count); break
-    case "replicate": writeReplicate(head(5, +p.reliable, p.sequence), p); break
     case "message": {
       const flags = +p.reliable | (p.ordered ? ORDERED : 0) | p.orderLink << 2 | high(p.more)
-      head(6, flags, p.sequence).u64(p.timestamp).name(p.name).u16(p.data.length).bytes(p.data)
+      head(w, 6, flags, p.sequence).u64(p.timestamp).name(p.name).u16(p.data.length).bytes(p.data)
       break
     }
+    default: {
+      const link = p as Link
+      head(w, 4, 3 | link.orderLink << 2, link.sequence).u16(linkPackets.indexOf(link.packet))
+    }
+  }
+  return w.done()
+}
+
+const head = (w: Writer, type: number, flags: number, sequence: number) => w.u8(type).u8(flags).u16(sequence)
+const high = (on: boolean) => (on ? HIGH : 0)
+
+/** write returns the bytes of any packet, those of servers too. */
+export function write(p: Packet): Uint8Array<ArrayBuffer> {
+  const w = new Writer()
+  switch (p.packet) {
+    case "connect.accept": return head(w, 0, RELIABLE | high(p.extended), p.sequence).u8(1).u64(p.received).u64(p.sent).u32(p.syncInterval).done()
+    case "connect.reject": return head(w, 0, +p.reliable, p.sequence).u8(2).name(p.reason).done()
+    case "sync.init": return w.u8(2).u16(p.sequence).u8(0).done()
+    case "replicate": writeReplicate(head(w, 5, +p.reliable, p.sequence), p); return w.done()
+    case "link.table": writeTable(head(w, 4, 3 | p.orderLink << 2, p.sequence).u16(1), p); return w.done()
     case "bundle":
       w.u8(7)
       for (const q of p.packets) {
         const b = write(q)
         w.u16(b.length).bytes(b)
       }
-      break
-    default:
-      head(4, 3 | p.orderLink << 2, p.sequence).u16(linkPackets.indexOf(p.packet))
-      if (p.packet === "link.table") writeTable(w, p)
+      return w.done()
   }
-  return w.done()
+  return writeClient(p)
 }
 
 function writeTable(w: Writer, p: LinkTable): void {

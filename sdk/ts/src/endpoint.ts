@@ -1,7 +1,7 @@
 // A client of replica: a pure state machine without sockets, timers or a clock of its own. Call handleDatagram and handleTimeout, then
 // poll until it returns null, then sleep until nextTimeout. docs/protocols/replica.md is what it speaks.
 
-import { fits, maxAcked, maxBundled, maxOrderLink, messageBytes, parse, sizeOfName, write } from "./codec.ts"
+import { fits, maxAcked, maxBundled, maxOrderLink, messageBytes, parse, sizeOfName, writeClient as write } from "./codec.ts"
 import type { Accept, Goodbye, Link, LinkTable, Message, Packet, Replicate, SyncAck } from "./codec.ts"
 import { ServerClock } from "./clock.ts"
 import { Receiver } from "./receiver.ts"
@@ -344,7 +344,8 @@ export class Endpoint {
         return
       case "disconnect": this.disconnected(now, p); return
     }
-    if (this.state === "connecting" || "sequence" in p && this.tooEarly(now, p.sequence)) {
+    const { sequence } = p as { sequence?: number }
+    if (this.state === "connecting" || sequence !== undefined && this.tooEarly(now, sequence)) {
       this.stats.outOfState++
       return
     }

@@ -665,7 +665,7 @@ export class Picture {
 
   /** probe sends an input that asks for nothing new: the margin is only told of inputs. */
   private probe(now: number, tick: number): void {
-    let { angle, norm } = this
+    let angle = this.angle, norm = this.norm
     if (!this.steered) {
       const t = this.tracks.get(this.own), s = t?.samples.at(-1)
       if (!t || !s || s.gone || !t.kind.body) return

@@ -7,7 +7,7 @@ export function openUDP(host, port) {
     const socket = dgram.createSocket("udp4")
     const t = {
       name: "udp", lossy: true, maxPacket: 1200, onmessage() {}, onclose() {},
-      send(b) { socket.send(b, () => {}) },
+      send(b) { try { socket.send(b, () => {}) } catch { /* it is closed */ } },
       close() { try { socket.close() } catch { /* it is closed */ } },
     }
     socket.on("message", (b) => t.onmessage(new Uint8Array(b.buffer.slice(b.byteOffset, b.byteOffset + b.length))))
