@@ -1,4 +1,4 @@
-// parley, the client library: sdk/ts of the repository. Built by sdk/ts/build.mjs: do not edit.
+// Built from sdk/ts: do not edit.
 export interface Quantum {
     step: number;
     low: number;
@@ -37,10 +37,7 @@ export interface Schema {
     solid?: number[];
     hitboxes?: Outline[];
 }
-export interface Value {
-    link: number;
-    data: Uint8Array;
-}
+export type Value = number | bigint | boolean | string;
 export type State = "connecting" | "playing" | "away" | "ended";
 export interface Transport {
     readonly name: string;
@@ -83,6 +80,13 @@ interface Member {
     away: boolean;
     dialect?: string;
     carrier?: string;
+}
+interface Stats {
+    fates: number;
+    wrong: number;
+    large: number;
+    snapped: number;
+    margin: number;
 }
 export interface Game {
     fingerprint: string;
@@ -254,20 +258,8 @@ export declare class World<G extends Game = AnyGame> {
         others: number;
         own: number;
     };
-    /** stats count what was predicted, and what was sent. */
-    get stats(): {
-        resent: number;
-        in?: number | undefined;
-        out?: number | undefined;
-        fates: number;
-        wrong: number;
-        large: number;
-        snapped: number;
-        rerun: number;
-        margin: number;
-        inputs: number;
-        sent: number;
-    };
+    /** stats count what was predicted, and how well. */
+    get stats(): import("./picture.ts").Stats;
     /** leave ends the game for this player. */
     leave(): void;
     /** start makes the first connection. It is done when the server has let the player in. */

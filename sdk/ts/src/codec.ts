@@ -26,7 +26,7 @@ export interface LinkedEntity { link: number; name: string; variables: Variable[
 export interface EntityValue { entity: number; data: Uint8Array }
 export interface VariableValues { link: number; values: EntityValue[] }
 export interface EntityUpdate { link: number; variables: VariableValues[] }
-export interface Value { link: number; data: Uint8Array }
+export interface VariableValue { link: number; data: Uint8Array }
 
 export interface Init { packet: "connect.init"; reliable: boolean; sequence: number; extended: boolean }
 export interface Accept { packet: "connect.accept"; reliable: true; sequence: number; received: bigint; sent: bigint; syncInterval: number; extended: boolean }
@@ -37,7 +37,7 @@ export interface Ack { packet: "ack"; acked: number }
 export interface AckRun { packet: "ack.run"; first: number; count: number }
 export interface Link { packet: "link.init" | "link.accept" | "link.reject"; sequence: number; orderLink: number }
 export interface LinkTable { packet: "link.table"; sequence: number; orderLink: number; variables: Variable[]; entities: LinkedEntity[] }
-export interface Replicate { packet: "replicate"; reliable: boolean; sequence: number; timestamp: bigint; entities: EntityUpdate[]; variables: Value[] }
+export interface Replicate { packet: "replicate"; reliable: boolean; sequence: number; timestamp: bigint; entities: EntityUpdate[]; variables: VariableValue[] }
 export interface Message {
   packet: "message"; reliable: boolean; ordered: boolean; sequence: number; timestamp: bigint
   name: string; data: Uint8Array; orderLink: number; more: boolean
@@ -167,7 +167,7 @@ function readLink(from: Side, r: Reader): Packet {
 
 function readVariable(r: Reader, link: number): Variable {
   const type = r.u8("data type")
-  if (type >= dataTypes.length) r.fail("data type", `${type} is none`)
+  if (type >= typeBytes.length) r.fail("data type", `${type} is none`)
   return { link, type, name: r.name("name") }
 }
 

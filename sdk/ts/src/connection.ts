@@ -11,8 +11,6 @@ export const clock = (): number => performance.now()
 export class Connection {
   readonly endpoint: Endpoint
   readonly transport: Transport
-  /** bytes that went and came. */
-  bytes = { in: 0, out: 0 }
   private readonly tell: (now: number, ev: Event) => void
   private timer: ReturnType<typeof setTimeout> | undefined
   private due = Infinity
@@ -24,7 +22,6 @@ export class Connection {
     this.tell = tell
     this.endpoint = new Endpoint(clock(), { early: transport.lossy, maxPacket: transport.maxPacket, ...options })
     transport.onmessage = (b) => {
-      this.bytes.in += b.length
       const now = clock()
       this.endpoint.handleDatagram(now, b)
       // Timers of hidden pages are slow, and messages are not: what is due is done with each.
@@ -49,10 +46,7 @@ export class Connection {
       if (ev.kind === "closed") ended = ev
       else this.tell(clock(), ev)
     }
-    for (let b = e.poll(clock()); b; b = e.poll(clock())) {
-      this.bytes.out += b.length
-      this.transport.send(b)
-    }
+    for (let b = e.poll(clock()); b; b = e.poll(clock())) this.transport.send(b)
     this.running = false
     if (ended) {
       this.finish(true)

@@ -35,18 +35,12 @@ export interface Options {
   /** The greatest size of a datagram: 1,200, and 1,100 over WebTransport. */
   maxPacket?: number
   random?: Random
-  /** For tests: no extension (foreign), no bundles. */
-  foreign?: boolean
-  noBundles?: boolean
 }
-
-/** Stats count packets by their fate. */
-export interface Stats { in: number; out: number; malformed: number; outOfTime: number; outOfState: number }
 
 // Our limits, and why, are those of protocol/replica/core/limits.go.
 const initRepeat = 250, maxInitRepeat = 1000, timeout = 10_000, linger = 500, closeSends = 5, maxSyncInterval = 3000
 const maxMalformed = 64, malformedSpan = 10_000, firstWithin = 5000, maxUnprovenSyncs = 10, obeyedWithin = 1024, reliableEvery = 2048
-const maxMessage = 1 << 20, maxLooseBytes = 128 << 10, maxQueuedBytes = 512 << 10, maxControl = 64, maxNames = 4096, maxForeign = 65507
+const maxMessage = 1 << 20, maxLooseBytes = 128 << 10, maxQueuedBytes = 512 << 10, maxControl = 64, maxNames = 4096
 const linkLane = 1, messageLane = 2
 const bundlesName = "parley.bundles", passName = "parley.pass", goneName = "parley.gone"
 /** frozenAfter is after how long without a turn a page was suspended, and the server not silent. */
@@ -57,7 +51,6 @@ interface Queued { name: string; data: Uint8Array; time: bigint; offset: number 
 /** Endpoint is one connection. */
 export class Endpoint {
   state: State = "connecting"
-  readonly stats: Stats = { in: 0, out: 0, malformed: 0, outOfTime: 0, outOfState: 0 }
   readonly events: Event[] = []
   readonly clock = new ServerClock()
   sender: Sender
@@ -175,10 +168,10 @@ export class Endpoint {
 
   private afterEngine(now: number): void {
     if (this.sender.failed && this.talking) {
-      this.end("unacknowledged", "the server no longer answers")
+      this.end("unacknowledged", "the server is silent")
       return
     }
-    this.tellBundles(now)
+    this.tellBundles()
     this.pumpLinks()
     this.pump()
     if (this.leaving && this.talking && (this.settled || now >= this.leaving.by)) this.fail(now, "closed", "")
@@ -187,7 +180,7 @@ export class Endpoint {
   // ---- handshake and end
 
   private sendInit(now: number): void {
-    this.put({ packet: "connect.init", reliable: false, sequence: 0, extended: !this.options.foreign })
+    this.put({ packet: "connect.init", reliable: false, sequence: 0, extended: true })
     this.handshake.sent = now
     this.repeat(now)
   }
@@ -201,7 +194,7 @@ export class Endpoint {
     this.heard = now
     this.clock.add(this.handshake.sent, p.received, p.sent, now)
     this.timeout = Math.max(timeout, 3 * Math.min(p.syncInterval / 1000, maxSyncInterval))
-    this.extended = p.extended && !this.options.foreign
+    this.extended = p.extended
     this.sender = this.newSender()
     this.receiver = this.newReceiver()
     this.near = 1
@@ -215,8 +208,8 @@ export class Endpoint {
     this.events.push({ kind: "connected" })
   }
 
-  private tellBundles(_now: number): void {
-    if (this.told || this.state !== "open" || !this.extended || this.options.noBundles) return
+  private tellBundles(): void {
+    if (this.told || this.state !== "open" || !this.extended) return
     if (this.sender.ready(messageBytes + bundlesName.length)) {
       this.told = true
       this.sendNamed("reliable", bundlesName, new Uint8Array(), "bundles")
@@ -233,21 +226,18 @@ export class Endpoint {
       return m <= n && n - m < obeyedWithin
     }
     if (this.state === "connecting") {
-      this.stats.outOfState++
     } else if (!p.reliable && p.reason === "" && (among(this.sender.next - 1) || among(this.near))) {
       this.unknown(now)
     } else if (Math.abs(unwrap16(this.near, p.sequence) - this.near) <= obeyedWithin) {
       if (p.reliable) this.put({ packet: "ack", acked: p.sequence })
       this.endedBy("peer", p.reason)
-    } else {
-      this.stats.outOfTime++
     }
   }
 
   /** unknown takes a notice that the server does not know us. Before anything was said the handshake begins anew. */
   private unknown(now: number): void {
     if (this.state !== "accepted" || this.sender.pending > (this.passing ? 1 : 0) || this.queue.length > 0 || this.talked) {
-      this.endedBy("unknown", "the server does not know this connection")
+      this.endedBy("unknown", "the connection was lost")
       return
     }
     this.state = "connecting"
@@ -319,7 +309,6 @@ export class Endpoint {
       this.agreed()
     }
     for (const q of p.packet === "bundle" ? p.packets : [p]) {
-      this.stats.in++
       this.handle(now, q)
       if ((this.state as State) === "closed") return
     }
@@ -327,12 +316,10 @@ export class Endpoint {
   }
 
   private noteMalformed(now: number): void {
-    this.stats.in++
-    this.stats.malformed++
     if (this.state === "connecting") return
     const m = this.malformed
     if (now - m.since >= malformedSpan) this.malformed = { since: now, count: 0 }
-    if (++this.malformed.count > maxMalformed) this.fail(now, "protocol", "the server sends what is no replica")
+    if (++this.malformed.count > maxMalformed) this.fail(now, "protocol", "the server breaks the protocol")
   }
 
   private handle(now: number, p: Packet): void {
@@ -340,13 +327,11 @@ export class Endpoint {
       case "connect.accept": this.accepted(now, p); return
       case "connect.reject":
         if (this.state === "connecting") this.end("rejected", p.reason)
-        else this.stats.outOfState++
-        return
+                return
       case "disconnect": this.disconnected(now, p); return
     }
     const { sequence } = p as { sequence?: number }
     if (this.state === "connecting" || sequence !== undefined && this.tooEarly(now, sequence)) {
-      this.stats.outOfState++
       return
     }
     switch (p.packet) {
@@ -355,7 +340,6 @@ export class Endpoint {
     }
     if (p.packet === "message" && !this.inTime(now, p.timestamp)) return
     if (this.state === "closing") {
-      this.stats.outOfState++
       return
     }
     switch (p.packet) {
@@ -373,9 +357,7 @@ export class Endpoint {
   }
 
   private inTime(now: number, ...times: bigint[]): boolean {
-    if (times.every((t) => this.clock.near(now, t))) return true
-    this.stats.outOfTime++
-    return false
+    return times.every((t) => this.clock.near(now, t))
   }
 
   private tookAcks(now: number, first: number, count: number): void {
@@ -404,7 +386,7 @@ export class Endpoint {
   private judge(now: number, p: Message | LinkTable, reliable: boolean, lane: number, link: number): void {
     const number = this.unwrap(p.sequence)
     const fate = this.receiver.receive(now, { number, packet: p }, reliable, lane, link, this.rtt)
-    if (fate === "violation") this.fail(now, "protocol", "the server breaks the order of its packets")
+    if (fate === "violation") this.fail(now, "protocol", "the server breaks the protocol")
     else if (fate === "ready" || fate === "held" || fate === "repeat" || fate === "skipped") this.hears(now, number)
   }
 
@@ -425,7 +407,7 @@ export class Endpoint {
     }
     this.names += p.variables.length
     if (this.names > 16 * maxNames) {
-      this.fail(this.turn, "overflow", "the server's link table is too large")
+      this.fail(this.turn, "overflow", "the server sends too much")
       return
     }
     this.putLink("link.accept")
@@ -434,10 +416,8 @@ export class Endpoint {
 
   private takeMessage(number: number, p: Message): void {
     if (p.name === bundlesName && this.extended && p.reliable && !p.ordered) {
-      if (!this.options.noBundles) {
-        this.heardBundles = true
-        this.agreed()
-      }
+      this.heardBundles = true
+      this.agreed()
       return
     }
     if (p.name === goneName) {
@@ -450,7 +430,7 @@ export class Endpoint {
       parts.chunks.push(data)
       parts.size += data.length
       if (parts.size > maxMessage) {
-        this.fail(this.turn, "overflow", "a message of the server is larger than 1 MiB")
+        this.fail(this.turn, "overflow", "the server sends too much")
         return
       }
       if (p.more) return
@@ -503,7 +483,7 @@ export class Endpoint {
     if (this.state === "accepted") {
       this.state = "open"
       this.handshake.next = Infinity
-      this.tellBundles(now)
+      this.tellBundles()
     }
     const n = this.sender.take()
     if (n < 0) return
@@ -546,7 +526,9 @@ export class Endpoint {
 
   /** mayFollow returns the order link of the next packet of a lane, −1 if that is not to go yet. */
   private mayFollow(lane: number): number {
+    //#servers of others
     if (!this.extended) return this.sender.inLane(lane) === 0 ? 0 : -1
+    //#end
     const back = this.sender.link(lane)
     return back <= maxOrderLink ? back : -1
   }
@@ -555,8 +537,8 @@ export class Endpoint {
   send(mode: Mode, name: string, data: Uint8Array, tag = ""): boolean {
     if (!this.talking || this.leaving) return false
     const size = messageBytes + sizeOfName(name) + data.length
-    if (data.length > maxMessage || !this.extended && size > maxForeign || this.extended && mode !== "ordered" && size > this.maxPacket) {
-      throw new RangeError(`parley: a message of ${data.length} bytes is too large: make it shorter`)
+    if (data.length > maxMessage || mode !== "ordered" && size > this.maxPacket) {
+      throw new RangeError(`parley: a message of ${data.length} bytes is too large`)
     }
     this.talked = true
     if (mode !== "ordered") return this.sendNamed(mode, name, data, tag)
@@ -587,7 +569,7 @@ export class Endpoint {
   private pump(): void {
     for (let q = this.queue[0]; q && this.talking; q = this.queue[0]) {
       const orderLink = this.mayFollow(messageLane), name = q.offset > 0 ? "" : q.name
-      const room = this.extended ? this.maxPacket - messageBytes - sizeOfName(name) : Infinity
+      const room = this.maxPacket - messageBytes - sizeOfName(name)
       const data = q.data.subarray(q.offset, q.offset + room), more = q.offset + data.length < q.data.length
       if (orderLink < 0 || !this.sender.ready(messageBytes + name.length + data.length)) return
       this.sender.send(write({
@@ -611,26 +593,21 @@ export class Endpoint {
 
   private pollOne(now: number): Uint8Array | null {
     const c = this.control.shift()
-    if (c) return this.out(write(c))
+    if (c) return write(c)
     if (this.talking) {
       this.sender.begin()
       const f = this.sender.poll(now, Infinity)
-      if (f) return this.out(this.freshen(now, f))
+      if (f) return this.freshen(now, f)
       const l = this.loose.shift()
-      if (l) return this.out(l)
+      if (l) return l
     }
     const x = this.ending
     if (x?.due) {
       x.due = false
-      return this.out(write({ packet: "disconnect", reliable: true, sequence: x.sequence, reason: "" }))
+      return write({ packet: "disconnect", reliable: true, sequence: x.sequence, reason: "" })
     }
     const a = this.state === "closed" ? null : this.receiver.ackRun(now, 1, false)
-    return a && this.out(write({ packet: "ack", acked: a.first & 0xffff }))
-  }
-
-  private out(b: Uint8Array): Uint8Array {
-    this.stats.out++
-    return b
+    return a && write({ packet: "ack", acked: a.first & 0xffff })
   }
 
   /** freshen writes the time anew into a message that is resent so late that its own would count as forged. */
@@ -673,7 +650,6 @@ export class Endpoint {
     if (packets.length === 0) return null
     acks(true)
     for (let f = this.sender.ride(now, room()); f; f = this.sender.ride(now, room())) add(f.data)
-    this.stats.out += packets.length
     if (packets.length === 1) return packets[0]
     const out = new Uint8Array(n)
     out[0] = 7

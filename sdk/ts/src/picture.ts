@@ -33,7 +33,7 @@ export type Note = { type: string; [more: string]: any }
 /** Voice sends messages over the present connection. It returns false if there is no room. */
 export type Voice = (mode: Mode, name: string, data: Uint8Array) => boolean
 
-export interface Stats { fates: number; wrong: number; large: number; snapped: number; rerun: number; margin: number; inputs: number; sent: number }
+export interface Stats { fates: number; wrong: number; large: number; snapped: number; margin: number }
 
 interface Place { x: number; y: number; angle: number }
 interface Sample { tick: number; gone: boolean; doubt: boolean[] | null; values: Value[] }
@@ -58,7 +58,7 @@ const whats = ["", "here", "joined", "left", "away", "back"]
 export class Picture {
   readonly schema: Schema
   readonly terrain: Terrain
-  readonly stats: Stats = { fates: 0, wrong: 0, large: 0, snapped: 0, rerun: 0, margin: 0, inputs: 0, sent: 0 }
+  readonly stats: Stats = { fates: 0, wrong: 0, large: 0, snapped: 0, margin: 0 }
   readonly members = new Map<string, Member>()
   seed = 0n
   mode = ""
@@ -233,7 +233,7 @@ export class Picture {
 
   private enter(now: number, seed: bigint, rate: number, tick: number, mode: string, fingerprint: string): void {
     if (fingerprint !== this.schema.fingerprint) {
-      this.failure = `the server plays another game, or another version of it: its schema has the fingerprint ${fingerprint}, and this page has ${this.schema.fingerprint}; reload the page`
+      this.failure = `the server plays another game now (${fingerprint}): reload the page`
       return
     }
     rate = Math.max(1, Math.min(rate, 1000))
@@ -584,7 +584,7 @@ export class Picture {
   steer(now: number, angle: number, norm: number): void {
     angle = Math.fround(angle)
     norm = Math.fround(norm)
-    if (!Number.isFinite(angle) || !Number.isFinite(norm)) throw new RangeError(`parley: steer: angle ${angle} and speed ${norm} must be finite numbers`)
+    if (!Number.isFinite(angle) || !Number.isFinite(norm)) throw new RangeError(`parley: steer: ${angle} and ${norm} must be finite numbers`)
     if (this.steered && this.angle === angle && this.norm === norm) return
     this.angle = angle
     this.norm = norm
@@ -636,13 +636,8 @@ export class Picture {
 
   private send(now: number, m: Made): boolean {
     if (!this.voice) return false
-    if (++m.sent === 1) {
-      this.stats.inputs++
-      this.lead.sending(now, m.made, m.number)
-    } else {
-      this.lead.again(m.made)
-    }
-    this.stats.sent++
+    if (++m.sent === 1) this.lead.sending(now, m.made, m.number)
+    else this.lead.again(m.made)
     const w = new Writer()
     if (m.action) w.bytes(m.data)
     else w.f32(m.angle).f32(m.norm)
@@ -703,7 +698,6 @@ export class Picture {
     this.history.set(tick, this.state)
     for (const old of this.history.keys()) if (old < tick || old > tick) this.history.delete(old)
     this.ready = true
-    this.stats.rerun += Math.max(this.mine + 1, tick) - tick
     this.runTo(this.mine + 1)
     if (!this.ready || !wasReady) return
     const is = this.place(part, now), dx = was.x - is.x, dy = was.y - is.y, turn = remainder(was.angle - is.angle)
@@ -730,7 +724,7 @@ export class Picture {
         this.state = this.run(kind, this.state, tick)
       } catch (e) {
         this.predicting = this.ready = false
-        this.note({ type: "unpredicted", text: `predict failed in tick ${tick}, and the own entity is not predicted any more: ${e}` })
+        this.note({ type: "unpredicted", text: `predict failed, and is not called again: ${e}` })
         return
       }
       this.stateTick = tick

@@ -75,7 +75,9 @@ export class Receiver {
       while (i > 0 && held[i - 1].number > n) i--
       held.splice(i, 0, { number: n, before: n - back, data: d, at: now })
     }
+    //#servers of others
     if (fate === "skipped") this.skipped++
+    //#end
     this.release(now, rtt)
     return fate
   }
@@ -92,10 +94,12 @@ export class Receiver {
 
   private judge(lane: number, n: number, back: number): Fate {
     const l = this.lanes[lane - 1], before = n - back
+    //#servers of others, which no browser reaches: a WebSocket and WebTransport are ours
     if (!this.linked) {
       if (n < l.upto) return "skipped"
       return this.advance(l) === n ? "ready" : "held"
     }
+    //#end
     if (back > n) return "violation"
     if (back === 0) {
       // All earlier ones are acknowledged, so none can be missing or waiting.
@@ -111,12 +115,14 @@ export class Receiver {
     return this.linked && this.lanes.some((l, i) => i + 1 !== lane && l.held.some((h) => h.before === n))
   }
 
+  //#servers of others
   /** advance moves the mark of a lane of another's peer over what was received, or cannot come any more. */
   private advance(l: { upto: number; held: Held[] }): number {
     l.upto = Math.max(l.upto, this.seen.next - filterSpan)
     while (l.upto < this.seen.next && this.seen.check(l.upto) === "repeat" && l.held[0]?.number !== l.upto) l.upto++
     return l.upto
   }
+  //#end
 
   private pass(lane: number, d: Delivery): void {
     if (lane > 0) {
@@ -131,7 +137,10 @@ export class Receiver {
   release(now: number, rtt: number): void {
     this.lanes.forEach((l, i) => {
       for (let h = l.held[0]; h; h = l.held[0]) {
-        const due = this.linked ? h.before === l.last : this.advance(l) === h.number || now >= h.at + Math.max(4 * rtt, 200)
+        let due = h.before === l.last
+        //#servers of others
+        if (!this.linked) due = this.advance(l) === h.number || now >= h.at + Math.max(4 * rtt, 200)
+        //#end
         if (!due) return
         l.held.shift()
         this.pass(i + 1, h.data)
@@ -166,7 +175,9 @@ export class Receiver {
 
   nextTimeout(rtt: number): number {
     let next = this.due
+    //#servers of others
     if (!this.linked) for (const l of this.lanes) if (l.held[0]) next = Math.min(next, l.held[0].at + Math.max(4 * rtt, 200))
+    //#end
     return next
   }
 }

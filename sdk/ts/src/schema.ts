@@ -90,7 +90,7 @@ export function writeField(w: Writer, f: Field, v: unknown): void {
   v ??= zero(f)
   if (f.wire === "string") {
     const b = encode(typeof v === "string" ? v : wrong())
-    if (b.length > (f.max_bytes ?? 255)) throw new RangeError(`parley: ${f.name} has ${b.length} bytes: the limit is ${f.max_bytes}`)
+    if (b.length > (f.max_bytes ?? 255)) throw new RangeError(`parley: ${f.name} has ${b.length} bytes: too many`)
     w.u8(b.length).bytes(b)
     return
   }

@@ -38,8 +38,6 @@ export class Sender {
   srtt = 0
   failed = false
   bundles = false
-  resent = 0
-  copied = 0
   private variance = 0
   private least = 0
   private newestAcked: number
@@ -54,7 +52,10 @@ export class Sender {
   private top: [number, number, number] = [0, 0, 0] // the newest three datagrams of which a packet was acknowledged
   private readonly last = [0, 0, 0] // newest number by lane
   private readonly unacked = [0, 0, 0]
-  private readonly loss = new LossMeter()
+  // Each transmission of a reliable packet is acknowledged on its own, so their numbers tell the loss. Older ones count less. A new path is taken
+  // for one that loses packets.
+  private transmitted = 32
+  private acknowledged = 31
   private copying = false
   private credit = 4096
   private filled = 0
@@ -72,8 +73,8 @@ export class Sender {
 
   get pending(): number { return this.flights.size }
 
-  /** lost is the share of packets that one direction is measured to lose. */
-  get lossShare(): number { return this.loss.oneWay }
+  /** lossShare is the share of packets that one direction is measured to lose, if both lose alike. What is in flight is not judged yet. */
+  get lossShare(): number { return 1 - Math.sqrt(Math.min(1, this.acknowledged / Math.max(this.transmitted - this.flights.size, 1))) }
 
   private get oldest(): Flight | undefined { return this.flights.values().next().value }
 
@@ -142,12 +143,9 @@ export class Sender {
   ack(now: number, n: number): Flight | null | undefined {
     const f = this.flights.get(n)
     if (n >= this.next || f?.state === "queued") return undefined
-    this.loss.acknowledged(n)
+    this.acknowledged++
     this.newestAcked = Math.max(this.newestAcked, n)
-    if (!f) {
-      this.nudge(now)
-      return null
-    }
+    if (!f) return null
     if (f.resends + f.fast === 0) {
       // "a repeated ack gives no second sample of the round trip", and one of a packet that was resent gives none.
       this.sample(now - f.first)
@@ -193,12 +191,6 @@ export class Sender {
       this.window = Math.max(this.window * (fast ? 7 : 4) / 8, minWindow)
       this.threshold = this.window
     }
-  }
-
-  /** nudge resends the oldest packet when a peer repeats an acknowledgement: it had no room for the packet, and says that it has now. */
-  private nudge(now: number): void {
-    const f = this.oldest
-    if (f && f.state === "flying" && f.resends > 0 && now - f.last >= Math.max(this.srtt, 1)) this.toResend(f, true)
   }
 
   get nextTimeout(): number {
@@ -272,8 +264,7 @@ export class Sender {
   }
 
   private copy(now: number, f: Flight): Flight {
-    this.copied++
-    this.loss.transmitted(now, f.number, false, this.srtt)
+    this.transmitted++
     f.last = now
     f.due = now + this.delay(f)
     f.copies--
@@ -289,12 +280,10 @@ export class Sender {
     if (fresh) {
       f.first = now
       if (this.early && this.copying && f.data.length <= small) {
-        const late = this.loss.oneWay ** 2 * Math.min(Math.max(this.unacked[f.lane] * 4 / 3, 1), 8)
-        f.copies = late <= .0025 ? 1 : late * this.loss.oneWay <= .0025 ? 2 : 3
+        const late = this.lossShare ** 2 * Math.min(Math.max(this.unacked[f.lane] * 4 / 3, 1), 8)
+        f.copies = late <= .0025 ? 1 : late * this.lossShare <= .0025 ? 2 : 3
         f.copyAt = now + this.spacing
       }
-    } else {
-      this.resent++
     }
     f.state = "flying"
     f.last = now
@@ -305,9 +294,11 @@ export class Sender {
     }
     f.tx = this.tx - 1
     this.inFlight += f.data.length
-    if (this.loss.transmitted(now, f.number, fresh, this.srtt)) {
-      this.copying = this.early && (this.loss.oneWay >= .01 || this.copying && this.loss.oneWay >= .005)
+    if (++this.transmitted > 1024) {
+      this.transmitted *= .75
+      this.acknowledged *= .75
     }
+    this.copying = this.early && this.lossShare >= (this.copying ? .005 : .01)
     return f
   }
 
@@ -315,45 +306,5 @@ export class Sender {
     this.flights.clear()
     this.bytes = this.inFlight = 0
     this.unacked.fill(0)
-  }
-}
-
-interface Span { first: number; since: number; sent: number; acked: number }
-
-/** LossMeter measures what share of transmissions is never acknowledged: each copy of a packet is acknowledged on its own. */
-class LossMeter {
-  private spans: Span[] = []
-  private sent = 32 // a new path is taken for one that loses packets
-  private lost = 1
-
-  /** oneWay is the loss of one direction, if both lose alike. */
-  get oneWay(): number { return this.sent < 16 ? 0 : 1 - Math.sqrt(1 - this.lost / this.sent) }
-
-  private spanOf(n: number): Span | undefined { return this.spans.findLast((s) => n >= s.first) }
-
-  transmitted(now: number, n: number, first: boolean, rtt: number): boolean {
-    const newest = this.spans.at(-1)
-    let judged = false
-    if (!newest || first && n > newest.first && now - newest.since > Math.max(rtt / 2, 40)) {
-      this.spans.push({ first: n, since: now, sent: 0, acked: 0 })
-      const old = this.spans.length > 4 && this.spans.shift()
-      if (old) {
-        judged = true
-        this.sent += old.sent
-        this.lost += old.sent - old.acked
-        while (this.sent > 1024) {
-          this.sent *= .75
-          this.lost *= .75
-        }
-      }
-    }
-    const s = this.spanOf(n)
-    if (s) s.sent++
-    return judged
-  }
-
-  acknowledged(n: number): void {
-    const s = this.spanOf(n)
-    if (s && s.acked < s.sent) s.acked++
   }
 }

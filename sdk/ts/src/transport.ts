@@ -34,7 +34,7 @@ export function openWebSocket(url: string, patience: number): Promise<Transport>
     ws.onmessage = (ev) => { if (ev.data instanceof ArrayBuffer) t.onmessage(new Uint8Array(ev.data)) }
     ws.onclose = () => {
       clearTimeout(late)
-      reject(new Error(`no WebSocket at ${url}`))
+      reject(new Error(url))
       t.onclose()
     }
   })
@@ -43,7 +43,7 @@ export function openWebSocket(url: string, patience: number): Promise<Transport>
 /** openWebTransport opens a session of WebTransport, whose datagrams are the dialect's. hashes are those of the server's certificates. */
 export async function openWebTransport(url: string, hashes: string[], patience: number): Promise<Transport> {
   const Session = (globalThis as any).WebTransport
-  if (!Session) throw new Error("this browser has no WebTransport")
+  if (!Session) throw new Error("no WebTransport")
   const options = hashes.length > 0 ? { serverCertificateHashes: hashes.map((h) => ({ algorithm: "sha-256", value: bytesOf(h) })) } : {}
   const wt = new Session(url, { ...options, congestionControl: "low-latency" })
   const t: Transport = {
@@ -54,7 +54,7 @@ export async function openWebTransport(url: string, hashes: string[], patience: 
   let late = 0 as any
   wt.closed.catch(() => {}).then(() => t.onclose())
   try {
-    await Promise.race([wt.ready, new Promise((_, reject) => { late = setTimeout(() => reject(new Error(`no WebTransport at ${url}`)), patience) })])
+    await Promise.race([wt.ready, new Promise((_, reject) => { late = setTimeout(() => reject(new Error(url)), patience) })])
   } catch (e) {
     t.close()
     throw e
@@ -76,6 +76,6 @@ export async function openWebTransport(url: string, hashes: string[], patience: 
 
 /** bytesOf reads a hash in hex or in base64. */
 function bytesOf(hash: string): Uint8Array {
-  if (/^([0-9a-f]{2}[: ]?){32}$/i.test(hash)) return Uint8Array.from(hash.match(/[0-9a-f]{2}/gi)!, (h) => parseInt(h, 16))
-  return Uint8Array.from(atob(hash.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0))
+  if (hash.length === 64) return Uint8Array.from(hash.match(/../g)!, (h) => parseInt(h, 16))
+  return Uint8Array.from(atob(hash), (c) => c.charCodeAt(0))
 }

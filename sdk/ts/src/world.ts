@@ -4,7 +4,7 @@ import { Connection, clock } from "./connection.ts"
 import type { Event } from "./endpoint.ts"
 import { Picture } from "./picture.ts"
 import type { Member, Note, Predict } from "./picture.ts"
-import type { Schema } from "./schema.ts"
+import type { Action, Schema } from "./schema.ts"
 import { openWebSocket, openWebTransport } from "./transport.ts"
 import type { Transport } from "./transport.ts"
 import { Writer, encode } from "./wire.ts"
@@ -170,34 +170,31 @@ export class World<G extends Game = AnyGame> {
   /** say says a line of chat, of at most 512 bytes of UTF-8. */
   say(text: string): boolean {
     const n = encode(text).length
-    if (n > maxText) throw new RangeError(`parley: a line of ${n} bytes: the limit is ${maxText}; make it shorter`)
+    if (n > maxText) throw new RangeError(`parley: a line of ${n} bytes: the limit is ${maxText}`)
     return n === 0 || this.do({ text, since: clock() })
   }
 
   private do(k: Kept): boolean {
     if (this.state === "ended") return false
-    const away = this.state !== "playing"
-    if (!away && this.send(k)) {
+    if (this.state === "playing" && this.send(k)) {
       this.stir()
       return true
     }
-    if (k.action) this.check(k)
+    this.actionOf(k)
     if (this.kept.length >= maxKept) return false
     this.kept.push(k)
     return true
   }
 
-  private check(k: Kept): void {
-    if (!this.server.schema.actions.some((a) => a.name === k.action)) {
-      const names = this.server.schema.actions.map((a) => a.name).join(", ")
-      throw new TypeError(`parley: the game has no action "${k.action}"; it has ${names || "none"}`)
-    }
+  private actionOf(k: Kept): Action | undefined {
+    const action = this.schema.actions.find((a) => a.name === k.action)
+    if (k.action && !action) throw new TypeError(`parley: the game has no action ${k.action}`)
+    return action
   }
 
   private send(k: Kept): boolean {
-    if (k.action === undefined) return !!this.connection?.endpoint.send("ordered", "chat", encode(k.text!))
-    this.check(k)
-    return this.picture.act(clock(), this.server.schema.actions.find((a) => a.name === k.action)!, k.params!)
+    const action = this.actionOf(k)
+    return action ? this.picture.act(clock(), action, k.params!) : !!this.connection?.endpoint.send("ordered", "chat", encode(k.text!))
   }
 
   /** stir sends what waits, and sets the timer of the own ticks. */
@@ -258,8 +255,8 @@ export class World<G extends Game = AnyGame> {
   /** ticks says at which tick others are drawn, and at which the own entity, 0 if it is not predicted. */
   get ticks(): { others: number; own: number } { return { others: this.picture.tick, own: this.picture.ownTick } }
 
-  /** stats count what was predicted, and what was sent. */
-  get stats() { return { ...this.picture.stats, ...this.connection?.bytes, resent: this.connection?.endpoint.sender.resent ?? 0 } }
+  /** stats count what was predicted, and how well. */
+  get stats() { return this.picture.stats }
 
   // ---- the connection
 
@@ -296,13 +293,13 @@ export class World<G extends Game = AnyGame> {
       const since = clock()
       try {
         transport = await (this.options.open?.() ?? (wt ? this.openWT() : openWebSocket(this.base.replace(/^http/, "ws") + "/ws/replica", wsPatience)))
-      } catch (e) {
+      } catch {
         if (wt && !this.options.carrier) continue
-        return { fate: "lost", text: `no server answers at ${this.base}: ${e instanceof Error ? e.message : e}` }
+        return { fate: "lost", text: `no server answers at ${this.base}` }
       }
       const end = await this.enter(transport, pass, wt && !this.options.carrier ? Math.max(wtPatience - (clock() - since), 500) : handshakePatience)
       if (!end || end !== "silent") return end
-      if (!wt || this.options.carrier) return { fate: "lost", text: `the server at ${this.base} does not answer` }
+      if (!wt || this.options.carrier) return { fate: "lost", text: `no server answers at ${this.base}` }
     }
     this.wt = false
     return { fate: "lost", text: `no server answers at ${this.base}` }
@@ -327,7 +324,7 @@ export class World<G extends Game = AnyGame> {
         switch (ev.kind) {
           case "connected":
             clearTimeout(late)
-            late = setTimeout(() => stop({ fate: "lost", text: "the server has not let the player in: try again later" }), enterPatience)
+            late = setTimeout(() => stop({ fate: "lost", text: "the server has not let the player in" }), enterPatience)
             this.picture.connected(now, (mode, name, data) => c.endpoint.send(mode, name, data))
             c.endpoint.link()
             return
@@ -403,7 +400,7 @@ export class World<G extends Game = AnyGame> {
         tries--
       }
     }
-    this.over(end.fate === "lost" ? "the connection was lost, and the player's place is no longer held" : end.text)
+    this.over(end.fate === "lost" ? "the connection was lost" : end.text)
   }
 
   /** look asks now and then what the server says of itself: the certificates of one that was started again are others. */
@@ -435,7 +432,7 @@ function sessionPass(token: string): Uint8Array { return new Uint8Array([0x53, .
 
 function passOf(o: JoinOptions<any>): Uint8Array | undefined {
   if (o.ticket) return typeof o.ticket === "string" ? bytesOfHex(o.ticket) : o.ticket
-  if (o.room && !/^[a-z0-9-]{1,32}$/.test(o.room)) throw new RangeError(`parley: "${o.room}" is no name of a room: it has 1 to 32 of a-z, 0-9 and -`)
+  if (o.room && !/^[a-z0-9-]{1,32}$/.test(o.room)) throw new RangeError(`parley: ${o.room} is no name of a room: 1 to 32 of a-z, 0-9 and -`)
   return o.room || o.name ? new Writer().u8(0x52).name(o.room || "main").name(o.name ?? "").done() : undefined
 }
 
@@ -451,7 +448,7 @@ async function ask(url: string, patience: number, init: RequestInit = {}): Promi
   try {
     answer = await fetch(url, { ...init, signal: AbortSignal.timeout(patience) })
   } catch {
-    throw new Error(`parley: no server answers at ${url}: check the address, and start the server if it is yours`)
+    throw new Error(`parley: no server answers at ${url}: check the address`)
   }
   const body = answer.status === 204 ? null : await answer.json().catch(() => ({}))
   if (!answer.ok) throw new Error(`parley: the server refuses ${url}: ${body?.error ?? answer.status}`)
@@ -460,7 +457,7 @@ async function ask(url: string, patience: number, init: RequestInit = {}): Promi
 
 async function fetchServer(base: string, patience: number): Promise<Server> {
   const s = await ask(base + "/play/server", patience)
-  if (!s?.schema) throw new Error(`parley: what answers at ${base} is no server of this version: it does not tell its schema`)
+  if (!s?.schema) throw new Error(`parley: ${base} is no server of this version: it tells no schema`)
   return s
 }
 
@@ -470,7 +467,7 @@ export async function join<G extends Game = AnyGame>(url: string, options: JoinO
   options.onstate?.("connecting", "")
   const server = options.server ?? await fetchServer(base, 5000)
   if (options.game && options.game.fingerprint !== server.fingerprint) {
-    throw new Error(`parley: the server plays ${server.game} with the fingerprint ${server.fingerprint}, and this page is of ${options.game.fingerprint}: write its types anew with "parley schema --ts", or reload the page`)
+    throw new Error(`parley: the server plays another game or version (${server.fingerprint}) than this page: write its types anew with "parley schema --ts"`)
   }
   if (options.match !== undefined && !options.session) {
     const { mode = "", players = 2 } = typeof options.match === "string" ? { mode: options.match } : options.match

@@ -66,7 +66,7 @@ test("all vectors, both ways", () => {
     assert.equal(hex(write(heard(v.packet))), v.hex, v.name + ", from its words")
   }
   assert.ok(vectors.length >= 50, `${vectors.length} vectors`)
-  tally("T76", "vectors", vectors.length, "TestSDK")
+  tally("T76", "vectors", vectors.length, ".ci/sdk")
 })
 
 test("every strict prefix and every further byte is refused", () => {

@@ -96,7 +96,7 @@ test("T76: nothing is lost, doubled or out of order", { timeout: 900_000 }, asyn
     await Promise.all(Array.from({ length: atOnce }, async () => {
       for (let seed = rest.shift(); seed !== undefined; seed = rest.shift()) await play(server, answer, seed)
     }))
-    tally("T76", "seeds", seeds.length, "TestSDK")
+    tally("T76", "seeds", seeds.length, ".ci/sdk")
   } catch (e) {
     e.message += `\nseed=… runs one alone: SEED=n npm test\n${server.log.slice(-2000)}`
     throw e
