@@ -18,10 +18,10 @@ const reasons = [
   ["resumed elsewhere", "You play on in another window."],
 ]
 
-/** why explains a reason of the server. */
-export function why(reason) {
+/** why explains a reason of the server; inside says that the player was in the game. */
+export function why(reason, inside = false) {
   const text = String(reason ?? "")
-  return reasons.find(([r]) => text.includes(r))?.[1] ?? plain(text, 300)
+  return reasons.find(([r]) => text.includes(r))?.[1] ?? (inside ? "You are out of the game: " : "") + plain(text, 300)
 }
 
 /** Door asks for a name, once. */

@@ -76,10 +76,11 @@ function back() {
 }
 
 function ended(reason) {
+  const inside = Boolean(game)
   game = null
   el("banner").hidden = true
   show(false)
-  door.open(why(reason), "Play again")
+  door.open(why(reason, inside), inside ? "Play again" : "Try again")
 }
 
 /** buttons makes one for each action; on a screen with a keyboard the game of the arena needs none. */
