@@ -14,6 +14,7 @@ import (
 	"parley/account"
 	"parley/account/postgres"
 	"parley/account/sqlite"
+	"parley/internal/carry"
 	"parley/play/keep"
 	"parley/world"
 )
@@ -94,6 +95,10 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (game f
 		c.RealmTLS = f.certificate.realm()
 		closers = append(closers, func(bool) { f.certificate.close() })
 	}
+	if f.play.addr != front.Off {
+		f.play.browsers = carry.NewBuilding(carry.Config{OfHost: sessionsOfHost(f.perAddress), Most: max(sessionsAtLeast, 2*f.maxPlayers)})
+		c.Browsers = f.play.browsers
+	}
 	if f.record != "" {
 		file, closeFile, err := openRecording(f.record, f.recordOver)
 		if err != nil {
@@ -103,6 +108,17 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (game f
 		closers = append(closers, closeFile)
 	}
 	return game, c, done, nil
+}
+
+// sessionsAtLeast is how many sessions of browsers a server has at least, whatever its number of players.
+const sessionsAtLeast = 4096
+
+// sessionsOfHost is how many sessions of browsers an address may have: its seats, and those that have not entered.
+func sessionsOfHost(perAddress int) int {
+	if perAddress < 0 {
+		return -1
+	}
+	return perAddress + 64
 }
 
 // check looks at what no part of the server would refuse.

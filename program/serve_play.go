@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	front "parley"
+	"parley/internal/carry"
+	"parley/internal/carry/ws"
 	"parley/internal/proxy"
 	"parley/play/schema"
 	"parley/web"
@@ -25,11 +27,13 @@ type playFlags struct {
 	addr, hosts, origins string
 	rooms                bool
 	proxies              proxyFlag
+
+	browsers *carry.Building // nil if it is off
 }
 
 func (f *playFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.addr, "play", ":8000", "where players find rooms and matches (TCP)")
+	flags.StringVar(&f.addr, "play", ":8000", "where players in browsers come in, and players find rooms and matches (TCP)")
 	flags.StringVar(&f.hosts, "play-hosts", "", "host names under which players may ask at --play, as a.example,b.example")
 	flags.StringVar(&f.origins, "play-origins", "", "sites whose pages may ask at --play, as https://a.example,https://b.example")
 	flags.StringVar(&f.proxies.text, "behind-proxy", "", "networks of proxies in front of --play, realm and duplex, as 10.0.0.0/8,192.0.2.7: they say who the player is, by X-Forwarded-For and the PROXY protocol")
@@ -69,7 +73,7 @@ func (f *playFlags) listen(s *front.Server, game front.Game, c front.Config, own
 	if own != nil {
 		hosts = append(hosts, own.names...)
 	}
-	page, err := web.ListenPlay(f.addr, web.PlayConfig{Lobby: l, TLS: own.pages(), Rooms: f.rooms, Hosts: hosts, Origins: splitList(f.origins), Proxies: f.proxies.list, Banned: s.Banned, Log: s.Log()})
+	page, err := web.ListenPlay(f.addr, web.PlayConfig{Lobby: l, Sockets: ws.NewServer(f.browsers).Serve, AnyNumber: c.PerAddress < 0, TLS: own.pages(), Rooms: f.rooms, Hosts: hosts, Origins: splitList(f.origins), Proxies: f.proxies.list, Banned: s.Banned, Log: s.Log()})
 	if wrong := (*net.AddrError)(nil); errors.As(err, &wrong) {
 		return nil, fmt.Errorf("--play: %s: %s; write host:port, such as :8000, or off", wrong.Addr, wrong.Err)
 	}

@@ -176,8 +176,8 @@ var families = []family{
 	{"parley_bytes_total", counter, "dialect carrier direction", "Payload bytes of the sockets, without the headers of UDP, TCP, IP and TLS. If it grows, parley_world_bytes_total says which fields cost most.", []from{
 		{"*.Socket.InBytes", "udp in"}, {"*.Socket.OutBytes", "udp out"}, {"Duplex.Traffic.MainInBytes", "tcp in"}, {"Duplex.Traffic.MainOutBytes", "tcp out"}, {"Realm.Traffic.OutBytes", "tcp out"},
 	}},
-	{"parley_datagrams_total", counter, "dialect direction fate", "Datagrams of the sockets. dropped: the receive buffer was full; raise net.core.rmem_max or add CPU. truncated: larger than any datagram of the dialect. lost: the system did not send them; see parley_socket_faults_total.", []from{
-		{"*.Socket.InDatagrams", "in received"}, {"*.Socket.InTruncated", "in truncated"}, {"*.Socket.InDropped", "in dropped"}, {"*.Socket.OutDatagrams", "out sent"}, {"*.Socket.OutLost", "out lost"},
+	{"parley_datagrams_total", counter, "dialect direction fate", "Datagrams of the sockets. dropped: the receive buffer was full; raise net.core.rmem_max or add CPU. truncated: larger than any datagram of the dialect. forged: from an address that only sessions of browsers have. lost: the system did not send them; see parley_socket_faults_total.", []from{
+		{"*.Socket.InDatagrams", "in received"}, {"*.Socket.InTruncated", "in truncated"}, {"*.Socket.InForged", "in forged"}, {"*.Socket.InDropped", "in dropped"}, {"*.Socket.OutDatagrams", "out sent"}, {"*.Socket.OutLost", "out lost"},
 	}},
 	{"parley_datagrams_joined_total", counter, "dialect direction", "Datagrams that shared a system call with others (GRO, GSO). A larger share is cheaper.", []from{{"*.Socket.InJoined", "in"}, {"*.Socket.OutJoined", "out"}}},
 	{"parley_socket_calls_total", counter, "dialect direction", "System calls that moved at least one datagram. It grows with the traffic; fewer calls a datagram are cheaper.", []from{{"*.Socket.InBatches", "in"}, {"*.Socket.OutBatches", "out"}}},
@@ -186,6 +186,17 @@ var families = []family{
 	{"parley_loop_events_total", counter, "dialect event", "Events of the loop of a dialect's server. queue_full: commands that the loop refused; add CPU. stuck_timer: a bug of parley; please report it.", []from{
 		{"*.Loop.Turns", "turn"}, {"*.Loop.Wakes", "wake"}, {"*.Loop.Timeouts", "timeout"}, {"*.Loop.Commands", "command"}, {"*.Loop.QueueFull", "queue_full"}, {"*.Loop.StuckTimers", "stuck_timer"},
 	}},
+
+	// Players in browsers.
+	{"parley_browser_sessions", gauge, "dialect", "Sessions of players in browsers now, over WebSocket and WebTransport.", []from{{"*.Browsers.Open", ""}}},
+	{"parley_browser_sessions_total", counter, "dialect fate", "Sessions of players in browsers, by their fate. opened is the sum of all that began. left and done are normal ends. hasty and crowded: refused, as their address began or had too many. banned and closed: refused. silent: no player in 10 s. stuck: nothing was read for 10 s. flood: too many messages. wrong: the rules of WebSocket were broken. cut: the server ended.", []from{
+		{"*.Browsers.Opened", "opened"}, {"*.Browsers.Hasty", "hasty"}, {"*.Browsers.Crowded", "crowded"}, {"*.Browsers.Banned", "banned"}, {"*.Browsers.Closed", "closed"}, {"*.Browsers.Left", "left"}, {"*.Browsers.Done", "done"},
+		{"*.Browsers.Silent", "silent"}, {"*.Browsers.Stuck", "stuck"}, {"*.Browsers.Flood", "flood"}, {"*.Browsers.Wrong", "wrong"}, {"*.Browsers.Cut", "cut"},
+	}},
+	{"parley_browser_datagrams_total", counter, "dialect direction fate", "Datagrams of players in browsers. full: dropped, as too many of one session waited for the server; add CPU. old: dropped for newer ones, as a player's network is too slow. large: larger than the carrier takes. gone: for sessions that had ended.", []from{
+		{"*.Browsers.In", "in taken"}, {"*.Browsers.InFull", "in full"}, {"*.Browsers.InLarge", "in large"}, {"*.Browsers.Out", "out taken"}, {"*.Browsers.OutOld", "out old"}, {"*.Browsers.OutLarge", "out large"}, {"*.Browsers.OutGone", "out gone"},
+	}},
+	{"parley_browser_bytes_total", counter, "dialect direction", "Payload bytes of the datagrams of players in browsers.", []from{{"*.Browsers.InBytes", "in"}, {"*.Browsers.OutBytes", "out"}}},
 
 	// relay's connector.
 	{"parley_connector_games", gauge, "", "Games of the connector now.", []from{{"Connector.Games", ""}}},

@@ -76,7 +76,7 @@ type Server struct {
 // Address is where a dialect listens.
 type Address struct {
 	Dialect string `json:"dialect" doc:"the dialect, or a part of it such as duplex-feed"`
-	Carrier string `json:"carrier" doc:"udp, tcp or tls"`
+	Carrier string `json:"carrier" doc:"udp, tcp, tls, ws or wt"`
 	Address string `json:"address" doc:"host:port"`
 }
 
@@ -131,7 +131,7 @@ type Player struct {
 	ID      uint16    `json:"id" doc:"the player's number in its room"`
 	Name    string    `json:"name" doc:"the player's name"`
 	Dialect string    `json:"dialect" doc:"the dialect of its connection; the last one while it is away"`
-	Carrier string    `json:"carrier" doc:"udp, tcp or tls"`
+	Carrier string    `json:"carrier" doc:"udp, tcp, tls, ws or wt"`
 	Room    string    `json:"room" doc:"the room that it is in"`
 	Address string    `json:"address" doc:"its address, host:port"`
 	Since   time.Time `json:"since" doc:"when it entered"`

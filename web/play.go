@@ -28,6 +28,13 @@ type PlayConfig struct {
 	// TLS, if set, has the part served over HTTPS. Its NextProtos must not have HTTP/2, as limits count connections. Default: plain HTTP.
 	TLS *tls.Config
 
+	// Sockets, if set, serves the WebSockets of players in browsers, at /ws/ and a dialect's name. from is the browser's address. secure says
+	// that nobody on the way can read what it sends. It is called for requests of hosts and origins that may ask.
+	Sockets func(w http.ResponseWriter, r *http.Request, from netip.AddrPort, secure bool)
+
+	// AnyNumber lets an address have any number of connections, for a server whose players come through a proxy.
+	AnyNumber bool
+
 	// Rooms lets players open rooms, with POST /play/rooms.
 	Rooms bool
 
@@ -57,13 +64,18 @@ type PlayConfig struct {
 //	GET  /play/server  what a client needs to connect
 //	GET  /play/rooms   the rooms that anybody may enter
 //	POST /play/rooms   a room of a mode with a free place, which is opened if there is none (with Rooms)
+//	GET  /ws/DIALECT   the dialect over WebSocket (with Sockets)
 //	POST /play/leave   the player of a session may not come back, as the tab of its browser is closed
 //	POST /play/match   waits up to 30 seconds for others who want the same, and answers with their room and a ticket
 //
 // No token is needed. An address may look for rooms and matches 10 times a minute.
 func ListenPlay(addr string, c PlayConfig) (*Page, error) {
 	h := newPlay(c)
-	guard := newPlayGuard(maxPlayConns, maxPlayConnsOf, func(from netip.Addr) bool { return !h.hears(from) })
+	ofAddress := maxPlayConnsOf
+	if c.AnyNumber {
+		ofAddress = maxPlayConns
+	}
+	guard := newPlayGuard(maxPlayConns, ofAddress, func(from netip.Addr) bool { return !h.meets(from) })
 	guard.proxies = proxy.Trust(c.Proxies)
 	p := &Page{}
 	p.server.Handler, p.server.ConnState, p.server.IdleTimeout = h, guard.watch, playIdle
@@ -92,7 +104,8 @@ type play struct {
 
 	mu    sync.Mutex
 	calls *admission.Buckets // those that are answered with something
-	heard *admission.Buckets // connections and requests, whatever they are
+	heard *admission.Buckets // requests, whatever they are, but for WebSockets
+	met   *admission.Buckets // connections
 
 	listing sync.Mutex // held while rooms are listed, looked for and opened
 	rooms   []PlayRoom // as they were at roomsAt, and those that were opened since
@@ -114,6 +127,7 @@ func newPlay(c PlayConfig) *play {
 	rand.Read(secret[:])
 	p.calls = admission.NewBuckets(playLimit(admission.Limit{Rate: 1, Burst: playCalls * playCallCost}), secret)
 	p.heard = admission.NewBuckets(playLimit(admission.Limit{Rate: heardRate, Burst: heardAtOnce}), secret)
+	p.met = admission.NewBuckets(playLimit(admission.Limit{Rate: metRate, Burst: metAtOnce}), secret)
 	p.page = pageFiles(playDir)
 	p.paths = map[string]map[string]playCall{
 		"/play/server": {http.MethodGet: p.server},
@@ -143,9 +157,20 @@ func (p *play) hears(from netip.Addr) bool {
 	return p.heard.Allow(p.clock(), admission.Host(from), 1)
 }
 
+// meets reports whether a connection of an address is taken, and charges the address for that.
+func (p *play) meets(from netip.Addr) bool {
+	if p.Banned != nil && p.Banned(from) {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.AnyNumber || p.met.Allow(p.clock(), admission.Host(from), 1)
+}
+
 // ServeHTTP answers a request, if its name, its origin and the number of calls of its address are as they should be.
 func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !p.hears(p.source(r)) {
+	socket := p.Sockets != nil && strings.HasPrefix(r.URL.Path, socketPath)
+	if !socket && !p.hears(p.source(r)) { // sessions have limits of their own
 		panic(http.ErrAbortHandler) // closes the connection, also before the requests that wait in it
 	}
 	h := w.Header()
@@ -163,6 +188,10 @@ func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case origin != "": // a page may read the answer
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Set("Vary", "Origin")
+	}
+	if socket {
+		p.socket(w, r)
+		return
 	}
 	if f := p.page[r.URL.Path]; f != nil {
 		f.ServeHTTP(w, r)
@@ -184,6 +213,20 @@ func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		p.answer(w, r, call)
 	}
+}
+
+// socketPath is where WebSockets are: a dialect's name follows.
+const socketPath = "/ws/"
+
+// socket hands a WebSocket over.
+func (p *play) socket(w http.ResponseWriter, r *http.Request) {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	from := p.source(r).Unmap()
+	if err != nil || p.Banned != nil && p.Banned(from) {
+		panic(http.ErrAbortHandler)
+	}
+	secure := r.TLS != nil || from.IsLoopback() || proxy.Trust(p.Proxies).Holds(peer.Addr().Unmap()) && r.Header.Get("X-Forwarded-Proto") == "https"
+	p.Sockets(w, r, netip.AddrPortFrom(from, peer.Port()), secure)
 }
 
 func (p *play) answer(w http.ResponseWriter, r *http.Request, call playCall) {

@@ -9,12 +9,17 @@ const (
 	playCalls    = 10
 	playCallCost = 6
 
-	// heardAtOnce and heardRate bound what an address is listened to at all: its connections and its requests, also those that are
+	// heardAtOnce and heardRate bound what an address is listened to at all: its requests, also those that are
 	// refused. A refusal takes 16 µs and is eight times as long as the request, so that one connection, with requests one behind the
 	// other, would keep a core busy. This is 10 ms at once, and 0.3 ms a second. A browser that opens the page has 6 connections and 20
 	// requests, and thirty players behind one address may open it together.
 	heardAtOnce = 800
 	heardRate   = 20 // a second
+
+	// metAtOnce and metRate bound the connections that an address begins: each may be a WebSocket, of which "64 handshakes a second an
+	// address" are taken (carriers). One that asks for something else is heard as above.
+	metAtOnce = 256
+	metRate   = 64 // a second
 
 	// hostsOfSite is how many addresses' calls and connections all addresses of a site get together, which is an IPv6 /56 (and of
 	// calls also an IPv4 /24): a customer who has a /56 has 256 networks, each of which counts as an address.

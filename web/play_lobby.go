@@ -35,7 +35,7 @@ type PlayServer struct {
 
 // PlayAddress is where a dialect listens.
 type PlayAddress struct {
-	Carrier string `json:"carrier" doc:"udp, tcp or tls"`
+	Carrier string `json:"carrier" doc:"udp, tcp, tls, ws or wt"`
 	Address string `json:"address" doc:"host:port"`
 }
 

@@ -229,15 +229,15 @@ func TestAnAddressAsksTenTimesAMinute(t *testing.T) {
 func TestPlayersBehindAProxy(t *testing.T) {
 	x := newPlayTest(t, PlayConfig{Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Banned: func(a netip.Addr) bool { return a.String() == "203.0.113.66" }})
 	for i := range 20 {
-		x.want(x.call("GET", "/play/server", "10.0.0.1:5", "", fmt.Sprintf("X-Forwarded-For: 127.0.0.1, 203.0.113.%d", i)), 200, "")
+		x.want(x.call("GET", "/play/rooms", "10.0.0.1:5", "", fmt.Sprintf("X-Forwarded-For: 127.0.0.1, 203.0.113.%d", i)), 200, "")
 	}
 	for i := range 11 {
 		status := 200
 		if i == 10 {
 			status = 429
 		}
-		x.want(x.call("GET", "/play/server", "10.0.0.1:5", "", fmt.Sprintf("X-Forwarded-For: 192.0.2.%d, 203.0.113.100", i)), status, "")
-		x.want(x.call("GET", "/play/server", "198.51.100.1:5", "", fmt.Sprintf("X-Forwarded-For: 192.0.2.%d", i)), status, "")
+		x.want(x.call("GET", "/play/rooms", "10.0.0.1:5", "", fmt.Sprintf("X-Forwarded-For: 192.0.2.%d, 203.0.113.100", i)), status, "")
+		x.want(x.call("GET", "/play/rooms", "198.51.100.1:5", "", fmt.Sprintf("X-Forwarded-For: 192.0.2.%d", i)), status, "")
 	}
 	r := httptest.NewRequest("GET", "/play/server", nil)
 	r.RemoteAddr, r.Host = "10.0.0.1:5", "203.0.113.5:8000"

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,14 +59,23 @@ func newPlace(t *testing.T, times int, c carry.Config) *place {
 	return p
 }
 
-func (p *place) open(t *testing.T, kind datagram.Kind) (*carry.Session, *[]carry.Why) {
+func (p *place) open(t *testing.T, kind datagram.Kind) (*carry.Session, func() []carry.Why) {
 	t.Helper()
-	ends := new([]carry.Why)
-	s, err := p.hall.Open(carry.Opening{Source: browser, Kind: kind, Ready: func() {}, End: func(why carry.Why) { *ends = append(*ends, why) }})
+	var mu sync.Mutex
+	var ends []carry.Why
+	s, err := p.hall.Open(carry.Opening{Source: browser, Kind: kind, Ready: func() {}, End: func(why carry.Why) {
+		mu.Lock()
+		defer mu.Unlock()
+		ends = append(ends, why)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, ends
+	return s, func() []carry.Why {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(ends)
+	}
 }
 
 // A datagram of a session reaches the core from an address of the session's own, and what the core answers reaches the session.
@@ -126,12 +137,14 @@ func TestASessionThatTakesNothing(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		s.Deliver([]byte("x"))
 		time.Sleep(9 * time.Second)
-		if len(*ends) != 0 {
-			t.Errorf("it was ended too early: %v", *ends)
+		synctest.Wait()
+		if len(ends()) != 0 {
+			t.Errorf("it was ended too early: %v", ends())
 		}
 		time.Sleep(2 * time.Second)
-		if len(*ends) != 1 || (*ends)[0] != carry.Stuck {
-			t.Errorf("it was ended for %v, want %v", *ends, carry.Stuck)
+		synctest.Wait()
+		if len(ends()) != 1 || ends()[0] != carry.Stuck {
+			t.Errorf("it was ended for %v, want %v", ends(), carry.Stuck)
 		}
 		s.Close()
 	})
@@ -153,8 +166,9 @@ func TestSessionsThatAreNotWanted(t *testing.T) {
 			time.Sleep(time.Second)
 			silent.Deliver([]byte("begin"))
 		}
-		if len(*silentEnds) != 1 || (*silentEnds)[0] != carry.Silent || len(*floodEnds) != 1 || (*floodEnds)[0] != carry.Flood {
-			t.Errorf("they were ended for %v and %v", *silentEnds, *floodEnds)
+		synctest.Wait()
+		if a, b := silentEnds(), floodEnds(); len(a) != 1 || a[0] != carry.Silent || len(b) != 1 || b[0] != carry.Flood {
+			t.Errorf("they were ended for %v and %v", a, b)
 		}
 		silent.Close()
 		flood.Close()
@@ -176,8 +190,9 @@ func TestTheGoodbyeComesFirst(t *testing.T) {
 			t.Errorf("got %q, and leaving is %v", buf[:n], s.Leaving())
 		}
 		time.Sleep(3 * time.Second)
-		if len(*ends) != 1 {
-			t.Errorf("a carrier that does not close is not told to: %v", *ends)
+		synctest.Wait()
+		if len(ends()) != 1 {
+			t.Errorf("a carrier that does not close is not told to: %v", ends())
 		}
 		s.Close()
 		synctest.Wait()

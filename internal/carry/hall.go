@@ -184,6 +184,9 @@ type Opening struct {
 	// Kind says what carries the session.
 	Kind datagram.Kind
 
+	// Admitted says that MayOpen has counted the session already.
+	Admitted bool
+
 	// Ready is called when Next has something, or the session is to end: see Session.Leaving. It must not block, and may be called by any
 	// goroutine, also again before Next was.
 	Ready func()
@@ -193,10 +196,19 @@ type Opening struct {
 	End func(why Why)
 }
 
+// MayOpen counts a session of an address, or says why it may have none: before a handshake that costs more. A session that it has counted must be
+// opened, with Opening.Admitted, or given back with Forgo.
+func (h *Hall) MayOpen(source netip.Addr) error { return h.building.admit(h, source.Unmap()) }
+
+// Forgo takes back what MayOpen has counted.
+func (h *Hall) Forgo(source netip.Addr) { h.building.leave(source.Unmap()) }
+
 // Open begins a session of datagrams. The carrier must call Close when its connection is over.
 func (h *Hall) Open(o Opening) (*Session, error) {
-	if err := h.building.admit(h, o.Source.Addr().Unmap()); err != nil {
-		return nil, err
+	if !o.Admitted {
+		if err := h.MayOpen(o.Source.Addr()); err != nil {
+			return nil, err
+		}
 	}
 	s, err := h.open(o, false)
 	if err != nil {

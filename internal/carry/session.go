@@ -42,9 +42,9 @@ func (s *Session) Source() netip.AddrPort { return s.opening.Source }
 // many wait, is dropped and counted. It reports false if the session must end.
 func (s *Session) Deliver(b []byte) bool {
 	h := s.hall
-	if len(b) > s.largest {
+	large := len(b) > s.largest
+	if large {
 		h.counts.inLarge.Add(1)
-		b = nil
 	}
 	s.mu.Lock()
 	if s.closed || s.over != 0 {
@@ -58,7 +58,7 @@ func (s *Session) Deliver(b []byte) bool {
 	}
 	list := false
 	switch {
-	case b == nil || !s.leaving.IsZero():
+	case large || !s.leaving.IsZero():
 	case s.in.held()+letterHead+len(b) > maxCome:
 		h.counts.inFull.Add(1)
 	default:
@@ -71,6 +71,21 @@ func (s *Session) Deliver(b []byte) bool {
 		h.list(s)
 	}
 	return true
+}
+
+// Spend counts a message that is no datagram, such as a ping, or a part of a message. It reports false if the session must end.
+func (s *Session) Spend() bool {
+	s.mu.Lock()
+	if s.closed || s.over != 0 {
+		s.mu.Unlock()
+		return false
+	}
+	ok := s.allowance.spend(time.Now())
+	s.mu.Unlock()
+	if !ok {
+		s.end(Flood)
+	}
+	return ok
 }
 
 // list puts a session on the list of those with something for the core, which does not have it.
@@ -277,6 +292,15 @@ func (s *Session) isOver() bool {
 	defer s.mu.Unlock()
 	return s.closed && s.mourned && s.in.len() == 0
 }
+
+// Allowance bounds the messages of a Pipe that hands on several with one Read. Use NewAllowance.
+type Allowance struct{ of allowance }
+
+// NewAllowance returns what a new session may send.
+func NewAllowance() Allowance { return Allowance{allowance{left: maxBurst, at: time.Now()}} }
+
+// Spend counts a message. It reports false if that is too many: then Read returns ErrFlood.
+func (a *Allowance) Spend() bool { return a.of.spend(time.Now()) }
 
 // allowance bounds how many messages come in a second.
 type allowance struct {

@@ -75,8 +75,10 @@ var pieces = sync.Pool{New: func() any { return new([pieceBytes]byte) }}
 // OpenStream begins a session of a stream, over a pipe that the session closes.
 func (h *Hall) OpenStream(o Opening, p Pipe) (*StreamSession, error) {
 	source := o.Source.Addr().Unmap()
-	if err := h.building.admit(h, source); err != nil {
-		return nil, err
+	if !o.Admitted {
+		if err := h.MayOpen(source); err != nil {
+			return nil, err
+		}
 	}
 	now := time.Now()
 	s := &StreamSession{hall: h, opening: o, pipe: p, born: now, done: make(chan struct{}), taken: make(chan struct{}, 1), allowance: allowance{left: maxBurst, at: now}}
@@ -143,9 +145,8 @@ func (s *StreamSession) read() {
 	for {
 		buf := pieces.Get().(*[pieceBytes]byte)
 		n, err := s.pipe.Read(buf[:])
-		if n > 0 && !s.allowance.spend(time.Now()) {
-			n, err = 0, errFlood
-			s.note(Flood)
+		if err == nil && !s.allowance.spend(time.Now()) {
+			n, err = 0, ErrFlood
 		}
 		switch {
 		case n > 0 && !s.isFinishing():
@@ -160,13 +161,23 @@ func (s *StreamSession) read() {
 			pieces.Put(buf)
 		}
 		if err != nil {
+			switch {
+			case errors.Is(err, ErrWrong):
+				s.note(Wrong)
+			case errors.Is(err, ErrFlood):
+				s.note(Flood)
+			}
 			s.close(err)
 			return
 		}
 	}
 }
 
-var errFlood = errors.New("carry: too many messages")
+// ErrWrong is in the error of a Pipe whose peer has broken the carrier's rules.
+var ErrWrong = errors.New("carry: malformed")
+
+// ErrFlood is the error of a Pipe whose peer sends too many messages.
+var ErrFlood = errors.New("carry: too many messages")
 
 func (s *StreamSession) isFinishing() bool {
 	s.mu.Lock()

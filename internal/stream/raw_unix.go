@@ -64,3 +64,12 @@ func (c *Conn) tryWrite(b []byte) (int, error) {
 	}
 	return n, err
 }
+
+// TryWrite writes as much as a socket takes now, which may be nothing.
+func TryWrite(raw syscall.RawConn, b []byte) (int, error) {
+	n, err := try(raw.Write, syscall.Write, b)
+	if err == syscall.EAGAIN {
+		return 0, nil
+	}
+	return n, err
+}

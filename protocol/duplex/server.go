@@ -31,6 +31,7 @@ type Server struct {
 	mux    *core.Mux
 	shell  *shell.Server
 	mains  stream.Carrier
+	hall   *carry.Hall
 	handle func(c *Conn, ev Event)
 	log    *slog.Logger
 
@@ -40,12 +41,13 @@ type Server struct {
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	Conns   int              // open connections, including those that have not joined
-	Mux     core.MuxStats    // the fate of datagrams and of mains
-	Traffic core.Stats       // of all connections, ended ones included
-	Streams core.StreamStats // mains before the protocol begins
-	Socket  core.SocketStats
-	Loop    core.LoopStats
+	Conns    int              // open connections, including those that have not joined
+	Mux      core.MuxStats    // the fate of datagrams and of mains
+	Traffic  core.Stats       // of all connections, ended ones included
+	Streams  core.StreamStats // mains before the protocol begins
+	Socket   core.SocketStats
+	Loop     core.LoopStats
+	Browsers core.SessionStats // sessions of clients in browsers
 }
 
 // Listen starts a server on addr, written host:port. Main is TCP there, and the feed is UDP at the
@@ -101,6 +103,7 @@ func serve(listener net.Listener, bring func(net.Listener, stream.Config) stream
 		// ChaCha8 lets nobody who sees tokens know others.
 		mux:    core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key),
 		handle: handle,
+		hall:   carry.HallOf(c.Sessions),
 		log:    shell.Log(c.Log, "duplex", "local", socket.LocalAddr()),
 	}
 	if handle == nil {
@@ -110,7 +113,7 @@ func serve(listener net.Listener, bring func(net.Listener, stream.Config) stream
 		TLS: c.TLS, HandshakeTime: s.mux.JoinTimeout(), Linger: drainWait, Door: bans.NewDoor(c.Banned), Proxies: c.Proxies, Log: s.log,
 		Waiting: admission.PorchConfig{Host: c.WaitingPerAddress, Network: 8 * c.WaitingPerAddress, Total: min(c.WaitingPerAddress, 0)},
 	})
-	s.mains = carry.JoinStreams(mains, carry.HallOf(c.Sessions))
+	s.mains = carry.JoinStreams(mains, s.hall)
 	s.mux.SetHooks(core.Hooks{
 		Pace: func(now time.Time, c *Conn, beside int) (budget, unacked int, probe bool) {
 			p := s.lineOf(c).Pace(now, beside)
@@ -119,7 +122,7 @@ func serve(listener net.Listener, bring func(net.Listener, stream.Config) stream
 		Estimate: func(c *Conn) pace.Estimate { return s.lineOf(c).Estimate() },
 	})
 	s.log.Info("listening", "main", listener.Addr())
-	s.shell = shell.Serve(carry.Join(socket, carry.HallOf(c.Sessions)), shellCore{s.mux, s}, shell.ServerConfig{
+	s.shell = shell.Serve(carry.Join(socket, s.hall), shellCore{s.mux, s}, shell.ServerConfig{
 		Name: "duplex", Closed: ErrServerClosed, Events: s.turn, Door: bans.NewDoor(c.Banned),
 	})
 	s.mains.Start(socket.Wake)
@@ -165,6 +168,7 @@ func (s *Server) Stats() (st ServerStats) {
 	s.shell.Look(func() { st.Conns, st.Mux, st.Traffic = s.mux.Len(), s.mux.Stats(), s.mux.Traffic() })
 	st.Streams = s.mains.Stats()
 	st.Socket, st.Loop = s.shell.Carrier().Stats(), s.shell.LoopStats()
+	st.Browsers = s.hall.Stats()
 	return st
 }
 

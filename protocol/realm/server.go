@@ -32,6 +32,7 @@ type Server struct {
 	handle      func(c *Conn, ev Event)
 	log         *slog.Logger
 	streams     stream.Carrier
+	hall        *carry.Hall
 	shell       *shell.Server
 	times       *timeShell // nil: there is no time server
 	fingerprint string
@@ -42,10 +43,11 @@ type Server struct {
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	Mux     core.MuxStats    // connections now, and the fates of all
-	Traffic core.Stats       // of all connections, ended ones included
-	Streams core.StreamStats // connections before the protocol begins
-	Time    core.TimeStats   // of the time server
+	Mux      core.MuxStats     // connections now, and the fates of all
+	Traffic  core.Stats        // of all connections, ended ones included
+	Streams  core.StreamStats  // connections before the protocol begins
+	Time     core.TimeStats    // of the time server
+	Browsers core.SessionStats // sessions of clients in browsers
 }
 
 // Listen starts a server on addr, written host:port. An empty host means all addresses of the machine.
@@ -68,7 +70,7 @@ func listen(addr string, bring func(net.Listener, stream.Config) stream.Carrier,
 	if err != nil {
 		return nil, fmt.Errorf("realm: %w", err)
 	}
-	s := &Server{accounts: c.Accounts, handle: handle, fingerprint: fingerprint}
+	s := &Server{hall: carry.HallOf(c.Sessions), accounts: c.Accounts, handle: handle, fingerprint: fingerprint}
 	local := socket.Addr().(*net.TCPAddr).AddrPort()
 	s.log = shell.Log(c.Log, "realm", "local", local)
 	if handle == nil {
@@ -104,7 +106,7 @@ func listen(addr string, bring func(net.Listener, stream.Config) stream.Carrier,
 		TLS: secured, HandshakeTime: filled.VersionWithin, Linger: filled.Linger, Waiting: c.porch(filled.MaxWaiting),
 		Door: bans.NewDoor(c.Banned), Proxies: c.Proxies, Log: s.log,
 	})
-	s.streams = carry.JoinStreams(listener, carry.HallOf(c.Sessions))
+	s.streams = carry.JoinStreams(listener, s.hall)
 	s.log.Info("listening", "fingerprint", fingerprint)
 	carrier := datagram.NewSilent(local, netip.AddrPort{})
 	s.shell = shell.Serve(carrier, shellCore{s.mux, s}, shell.ServerConfig{
@@ -187,7 +189,7 @@ func (s *Server) Mux() *core.Mux { return s.mux }
 // takes to visit each connection.
 func (s *Server) Stats() (st ServerStats) {
 	s.shell.Look(func() { st.Mux, st.Traffic = s.mux.Stats(), s.mux.Traffic() })
-	st.Streams = s.streams.Stats()
+	st.Streams, st.Browsers = s.streams.Stats(), s.hall.Stats()
 	if s.times != nil {
 		st.Time = s.times.stats()
 	}

@@ -45,10 +45,11 @@ type Server struct {
 type ServerStats struct {
 	Conns      int // current peers
 	Mux        core.MuxStats
-	Traffic    Stats            // of all peers, ended ones included
-	RoundTrips core.Times       // of all peers
-	Socket     core.SocketStats // of the first port
-	Loop       core.LoopStats   // of the first port; Banned of all ports
+	Traffic    Stats             // of all peers, ended ones included
+	RoundTrips core.Times        // of all peers
+	Socket     core.SocketStats  // of the first port
+	Loop       core.LoopStats    // of the first port; Banned of all ports
+	Browsers   core.SessionStats // sessions of clients in browsers
 }
 
 // Listen starts a server on addr, written host:port. An empty host means all addresses of the machine. With port 0 the system
@@ -130,6 +131,7 @@ func (s *Server) Stats() (st ServerStats) {
 		st.Conns, st.Mux, st.Traffic, st.RoundTrips = m.Len(), m.Stats(), m.Traffic(), m.RoundTrips()
 	})
 	st.Socket, st.Loop = s.first.Stats(), s.shell.LoopStats()
+	st.Browsers = s.hall.Stats()
 	st.Loop.Banned = s.door.Turned()
 	return st
 }

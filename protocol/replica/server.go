@@ -41,6 +41,7 @@ type ServerStats struct {
 	RoundTrips core.Times    // of all connections
 	Socket     core.SocketStats
 	Loop       core.LoopStats
+	Browsers   core.SessionStats // sessions of clients in browsers
 }
 
 // Listen starts a server on addr, written host:port. An empty host means all addresses of the machine.
@@ -100,6 +101,7 @@ func (s *Server) Stats() (st ServerStats) {
 		st.Conns, st.Mux, st.Traffic, st.RoundTrips = s.mux.Len(), s.mux.Stats(), s.mux.Traffic(), s.mux.RoundTrips()
 	})
 	st.Socket, st.Loop = s.shell.Carrier().Stats(), s.shell.LoopStats()
+	st.Browsers = s.hall.Stats()
 	return st
 }
 

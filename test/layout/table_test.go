@@ -93,6 +93,7 @@ var table = []row{
 	{path: "program/impair", mayImport: []string{"simnet", "internal/metric"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "program/tui", mayImport: []string{"world", "internal/plain"}, modules: []string{"github.com/charmbracelet/x/ansi"}},
 	{path: "internal/turns", shell: everyFile},
+	{path: "internal/carry/ws", mayImport: []string{"internal/carry", "internal/datagram", "internal/stream"}, modules: []string{"github.com/coder/websocket"}, shell: []string{"handler", "conn", "limits"}},
 	{path: "internal/carry", mayImport: []string{"internal/admission", "internal/bans", "internal/datagram", "internal/pace", "internal/stream"}, shell: everyFile},
 	{path: "internal/proxy"},
 	{path: "internal/stream", mayImport: []string{"internal/proxy", "internal/admission", "internal/bans", "internal/datagram", "internal/pace", "internal/queue"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},

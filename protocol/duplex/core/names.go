@@ -1,6 +1,7 @@
 package core
 
 import (
+	"parley/internal/carry"
 	"parley/internal/datagram"
 	"parley/internal/stream"
 )
@@ -17,4 +18,6 @@ type (
 
 	// LoopStats are the counters of a server's loop.
 	LoopStats = datagram.LoopStats
+	// SessionStats are the counters of sessions of browsers.
+	SessionStats = carry.Stats
 )

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"parley/internal/admission"
+	"parley/internal/carry"
 	"parley/internal/datagram"
 	"parley/internal/metric"
 	"parley/internal/pace"
@@ -32,4 +33,6 @@ type (
 	SocketFaults = datagram.Faults
 	// LoopStats counts what the loop of a socket did.
 	LoopStats = datagram.LoopStats
+	// SessionStats are the counters of sessions of browsers.
+	SessionStats = carry.Stats
 )

@@ -2,6 +2,7 @@ package core
 
 import (
 	"parley/internal/admission"
+	"parley/internal/carry"
 	"parley/internal/datagram"
 	"parley/internal/metric"
 	"parley/internal/pace"
@@ -29,4 +30,6 @@ type (
 	Faults = datagram.Faults
 	// LoopStats counts what the loop of a server did.
 	LoopStats = datagram.LoopStats
+	// SessionStats are the counters of sessions of browsers.
+	SessionStats = carry.Stats
 )
