@@ -10,12 +10,14 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
 	front "parley"
 	"parley/internal/carry"
 	"parley/internal/carry/ws"
+	"parley/internal/carry/wt"
 	"parley/internal/proxy"
 	"parley/play/schema"
 	"parley/web"
@@ -29,6 +31,7 @@ type playFlags struct {
 	proxies              proxyFlag
 
 	browsers *carry.Building // nil if it is off
+	wt       *wt.Server      // nil if it is off
 }
 
 func (f *playFlags) register(cmd *cobra.Command) {
@@ -73,11 +76,16 @@ func (f *playFlags) listen(s *front.Server, game front.Game, c front.Config, own
 	if own != nil {
 		hosts = append(hosts, own.names...)
 	}
-	page, err := web.ListenPlay(f.addr, web.PlayConfig{Lobby: l, Sockets: ws.NewServer(f.browsers).Serve, AnyNumber: c.PerAddress < 0, TLS: own.pages(), Rooms: f.rooms, Hosts: hosts, Origins: splitList(f.origins), Proxies: f.proxies.list, Banned: s.Banned, Log: s.Log()})
+	config := web.PlayConfig{Lobby: l, Sockets: ws.NewServer(f.browsers).Serve, AnyNumber: c.PerAddress < 0, TLS: own.pages(), Rooms: f.rooms, Hosts: hosts, Origins: splitList(f.origins), Proxies: f.proxies.list, Banned: s.Banned, Log: s.Log()}
+	page, err := web.ListenPlay(f.addr, config)
 	if wrong := (*net.AddrError)(nil); errors.As(err, &wrong) {
 		return nil, fmt.Errorf("--play: %s: %s; write host:port, such as :8000, or off", wrong.Addr, wrong.Err)
 	}
 	if err != nil {
+		return nil, fmt.Errorf("--play: %w", err)
+	}
+	if err := f.listenWT(page.Addr(), &config, l, own, c.PerAddress < 0); err != nil {
+		closePages(page)
 		return nil, fmt.Errorf("--play: %w", err)
 	}
 	return page, nil
@@ -99,6 +107,7 @@ type lobby struct {
 	about     web.PlayServer
 	addresses []web.Address
 	tickets   bool // no room is open
+	wt        atomic.Pointer[func() *web.PlayWT]
 }
 
 func newLobby(s *front.Server, game front.Game, c front.Config) (*lobby, error) {
@@ -119,7 +128,13 @@ func newLobby(s *front.Server, game front.Game, c front.Config) (*lobby, error) 
 	return l, nil
 }
 
-func (l *lobby) About() web.PlayServer { return l.about }
+func (l *lobby) About() web.PlayServer {
+	about := l.about
+	if wt := l.wt.Load(); wt != nil {
+		about.WebTransport = (*wt)()
+	}
+	return about
+}
 
 func (l *lobby) Depart(token [16]byte) { l.server.Depart(token) }
 

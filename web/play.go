@@ -254,9 +254,20 @@ func (p *play) mayCall(from netip.Addr) bool {
 	return p.calls.Allow(p.clock(), admission.Host(from), playCallCost)
 }
 
+// MayConnect refuses a request for a session by the name that it asks for, and by the site that its page is from.
+func (c *PlayConfig) MayConnect(r *http.Request) error {
+	switch {
+	case !ours(c.Hosts, r.Host):
+		return errors.New("this server is not known by that name; ask by its address, or add the name to --play-hosts")
+	case foreign(r) && !c.allows(r.Header.Get("Origin")):
+		return errors.New("this is not for pages of other sites; --play-origins can name them")
+	}
+	return nil
+}
+
 // allows reports whether pages of a site may ask.
-func (p *play) allows(origin string) bool {
-	return slices.ContainsFunc(p.Origins, func(o string) bool {
+func (c *PlayConfig) allows(origin string) bool {
+	return slices.ContainsFunc(c.Origins, func(o string) bool {
 		return o != "" && strings.EqualFold(strings.TrimSuffix(o, "/"), origin)
 	})
 }

@@ -26,11 +26,18 @@ type Lobby interface {
 
 // PlayServer is the answer of /play/server: what a client needs to connect. An address without a host is that of the request.
 type PlayServer struct {
-	Game        string                 `json:"game" doc:"the name of the game"`
-	Fingerprint string                 `json:"fingerprint" doc:"tells games and their versions apart: the same kinds and actions have the same fingerprint"`
-	TickRate    int                    `json:"tick_rate" doc:"ticks a second"`
-	Dialects    map[string]PlayAddress `json:"dialects" doc:"where each dialect listens"`
-	Schema      any                    `json:"schema,omitempty" doc:"what a client without the game's code has to know: kinds, actions, how fields travel, and what stops bodies"`
+	Game         string                 `json:"game" doc:"the name of the game"`
+	Fingerprint  string                 `json:"fingerprint" doc:"tells games and their versions apart: the same kinds and actions have the same fingerprint"`
+	TickRate     int                    `json:"tick_rate" doc:"ticks a second"`
+	Dialects     map[string]PlayAddress `json:"dialects" doc:"where each dialect listens"`
+	WebTransport *PlayWT                `json:"wt,omitempty" doc:"where WebTransport is, at /wt/ and a dialect's name; not there if it is off"`
+	Schema       any                    `json:"schema,omitempty" doc:"what a client without the game's code has to know: kinds, actions, how fields travel, and what stops bodies"`
+}
+
+// PlayWT is where WebTransport is.
+type PlayWT struct {
+	Port   int      `json:"port" doc:"the UDP port"`
+	Hashes []string `json:"hashes,omitempty" doc:"the SHA-256 of the server's certificate and of the next one, in hex; not there if an authority vouches for the certificate"`
 }
 
 // PlayAddress is where a dialect listens.

@@ -1,0 +1,49 @@
+package program
+
+import (
+	"errors"
+	"net/netip"
+	"syscall"
+	"time"
+
+	"parley/internal/carry/wt"
+	"parley/web"
+)
+
+// listenWT serves WebTransport at the UDP port of --play's number. If the system has chosen that and the UDP port is in use, it chooses
+// another: players ask for it.
+func (f *playFlags) listenWT(at netip.AddrPort, play *web.PlayConfig, l *lobby, own *certificate, anyNumber bool) error {
+	c := wt.Config{Building: f.browsers, May: play.MayConnect, Banned: play.Banned, AnyNumber: anyNumber}
+	hashes := func() []string { return nil }
+	if own != nil {
+		c.Certificate = own.get
+	} else {
+		self, err := wt.NewOwn(time.Now)
+		if err != nil {
+			return err
+		}
+		c.Certificate, hashes = self.Certificate, self.Hashes
+	}
+	server, err := wt.Listen(at.String(), c)
+	if errors.Is(err, syscall.EADDRINUSE) && hasPortZero(f.addr) {
+		server, err = wt.Listen(netip.AddrPortFrom(at.Addr(), 0).String(), c)
+	}
+	if err != nil {
+		return err
+	}
+	f.wt = server
+	port := int(server.Addr().Port())
+	tell := func() *web.PlayWT { return &web.PlayWT{Port: port, Hashes: hashes()} }
+	l.wt.Store(&tell)
+	return nil
+}
+
+// hasPortZero reports whether the system chooses the port of an address.
+func hasPortZero(addr string) bool { return len(addr) > 1 && addr[len(addr)-2:] == ":0" }
+
+// closeWT ends the sessions of WebTransport, behind the goodbyes of the dialects.
+func (f *playFlags) closeWT() {
+	if f.wt != nil {
+		f.wt.Close()
+	}
+}
