@@ -15,10 +15,10 @@ const (
 	// ownEarly is how long before its use a certificate is valid: clocks of clients may be behind.
 	ownEarly = 2 * 24 * time.Hour
 
-	// shakeTime is how long a handshake may be silent. quic-go ends it after twice that.
+	// shakeTime is Config.ShakeTime: a handshake that is never finished costs a place.
 	shakeTime = 5 * time.Second
 
-	// sessionTime is how long a connection may be without a session: one that has none costs a place.
+	// sessionTime is Config.SessionTime: a connection without a session costs a place.
 	sessionTime = 10 * time.Second
 
 	// idleTime is how long a connection may be silent, and keepTime how often it is made to speak: a path that is gone is found by it.

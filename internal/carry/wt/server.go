@@ -1,6 +1,7 @@
 package wt
 
 import (
+	"cmp"
 	"context"
 	cryptorand "crypto/rand"
 	"crypto/tls"
@@ -40,15 +41,20 @@ type Config struct {
 
 	// AnyNumber lets an address have any number of connections.
 	AnyNumber bool
+
+	// ShakeTime is how long a handshake may be silent; quic-go ends it after twice that. SessionTime is how long a connection may be
+	// without a session. Defaults: 5 s and 10 s.
+	ShakeTime, SessionTime time.Duration
 }
 
-// Stats counts the fates of connections before their sessions begin.
+// Stats counts the fates of connections before their sessions begin. A refused one is counted for each packet that it begins with: it
+// leaves no state behind, and the handshake of a browser begins with two packets.
 type Stats struct {
-	Conns   uint64 // that have proven their address
-	Hasty   uint64 // refused because their address or network began too many in a second
-	Crowded uint64 // refused, or closed for others, because too many had no session
-	Banned  uint64 // refused because their address was banned
-	Late    uint64 // closed because they had no session in time
+	Conns   uint64 // that have proven their address, and were not refused
+	Hasty   uint64 // packets refused because their address or network began too many connections in a second
+	Crowded uint64 // packets refused, and connections closed for others, because too many had no session
+	Banned  uint64 // packets refused because their address was banned
+	Late    uint64 // connections closed because they had no session in time
 }
 
 // Server brings clients over WebTransport to the halls of a building.
@@ -91,6 +97,7 @@ func Listen(addr string, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.ShakeTime, c.SessionTime = cmp.Or(c.ShakeTime, shakeTime), cmp.Or(c.SessionTime, sessionTime)
 	s := &Server{c: c, socket: socket}
 	s.end, s.stop = context.WithCancel(context.Background())
 	limits := admission.PorchConfig{Host: porchHost, Network: 8 * porchHost, Total: porchTotal}
@@ -115,7 +122,7 @@ func Listen(addr string, c Config) (*Server, error) {
 	webtransport.ConfigureHTTP3Server(s.wt.H3)
 	secure := http3.ConfigureTLSConfig(&tls.Config{GetCertificate: c.Certificate, MinVersion: tls.VersionTLS13})
 	s.listener, err = s.transport.Listen(secure, &quic.Config{
-		HandshakeIdleTimeout: shakeTime, MaxIdleTimeout: idleTime, KeepAlivePeriod: keepTime,
+		HandshakeIdleTimeout: c.ShakeTime, MaxIdleTimeout: idleTime, KeepAlivePeriod: keepTime,
 		InitialStreamReceiveWindow: streamWindow, MaxStreamReceiveWindow: streamWindow, InitialConnectionReceiveWindow: connWindow, MaxConnectionReceiveWindow: connWindow,
 		MaxIncomingStreams: maxStreams, MaxIncomingUniStreams: maxStreams,
 		Allow0RTT: false, EnableDatagrams: true, EnableStreamResetPartialDelivery: true, DisablePathMTUDiscovery: true,
@@ -218,7 +225,7 @@ func (s *Server) accept() {
 			conn.CloseWithError(0, "")
 			continue
 		}
-		late := time.AfterFunc(sessionTime, func() {
+		late := time.AfterFunc(s.c.SessionTime, func() {
 			s.mu.Lock()
 			used := g.used
 			s.mu.Unlock()

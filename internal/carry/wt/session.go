@@ -127,7 +127,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, g *guest, hall *
 		return
 	}
 	defer l.bye("")
-	wait, cancel := context.WithTimeout(l.Context(), sessionTime)
+	wait, cancel := context.WithTimeout(l.Context(), s.c.SessionTime)
 	defer cancel()
 	first, err := l.AcceptStream(wait)
 	if err != nil {
