@@ -16,7 +16,7 @@ export function reserved(types) {
   for (const o of [function* () {}.prototype, [][Symbol.iterator](), new Map().values()]) for (let p = o; p; p = Object.getPrototypeOf(p)) note(p)
   // Of browsers, which Node does not have.
   for (const name of ("location href hostname port WebTransport serverCertificateHashes algorithm value congestionControl ready closed datagrams readable writable createWritable " +
-    "outgoingHighWaterMark getReader getWriter desiredSize read write done close catch then binaryType bufferedAmount readyState onopen onmessage onclose data send " +
+    "incomingHighWaterMark outgoingHighWaterMark getReader getWriter desiredSize read write done close catch then binaryType bufferedAmount readyState onopen onmessage onclose data send " +
     "Array fetch performance WebSocket AbortSignal setTimeout clearTimeout now timeout globalThis method headers body signal ok status json error fatal ignoreBOM source").split(" ")) names.add(name)
   return new RegExp(`^(${[...names].filter((n) => /^\w+$/.test(n)).join("|")})$`)
 }
