@@ -2,6 +2,8 @@
 // health. Players of replica, relay and duplex share it, and spectators watch over stamp. Players of
 // realm need accounts: parley.Config{Accounts: sqlite.OpenIn} lets them in too.
 //
+// It calls parley.Serve, which is all that a small program needs. A game with commands and flags calls program.Main, as examples/first does.
+//
 //	go run ./examples/ships        # serves at the usual ports, until it is interrupted
 package main
 

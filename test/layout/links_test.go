@@ -160,3 +160,16 @@ func TestLinkCheck(t *testing.T) {
 		t.Errorf("not reached: %q", got)
 	}
 }
+
+// Who copies the game of the README copies what is read there.
+func TestTheFirstGame(t *testing.T) {
+	tree := map[string]string{}
+	for _, s := range readTree(t) {
+		tree[s.path] = s.text
+	}
+	file := tree["examples/first/main.go"]
+	code := file[max(0, strings.Index(file, "package main")):]
+	if !strings.Contains(code, "program.Main(game)") || !strings.Contains(tree["README.md"], "```go\n"+code+"```\n") {
+		t.Error("README.md does not have the program of examples/first/main.go")
+	}
+}
