@@ -69,6 +69,7 @@ type Core struct {
 	lead     Lead
 	newest   uint64    // tick that was heard of
 	swept    uint32    // the connection for which sweep is done
+	entry    uint32    // the connection that has told its world
 	since    uint64    // the first tick that this connection has told; 0 before
 	begun    bool      // some tick was
 	ahead    bool      // fates are told, so that the client knows its lead
@@ -205,7 +206,10 @@ func (c *Core) entered(now time.Time, m message.World, ok bool) {
 			c.err = err
 			return
 		}
+	} else if c.entry != c.epoch {
+		c.renew()
 	}
+	c.entry = c.epoch
 	if !c.begun {
 		c.newest = tick
 	}
@@ -215,13 +219,45 @@ func (c *Core) entered(now time.Time, m message.World, ok bool) {
 
 // you says which entity is the player's own.
 func (c *Core) you(wire uint16) {
+	before := c.ownEpoch != c.epoch
 	c.ownEpoch = c.epoch
 	if wire > world.MaxEntity || wire == c.own {
 		return
 	}
+	if t := c.tracks[c.own]; t != nil && before {
+		c.renewTrack(t)
+	}
 	c.own = wire
 	c.guess.Own(wire)
 	c.mine.ready = false
+}
+
+// renew lets go of what connections before have told, as this one tells its world, which goes on: a server that was started again has
+// numbered entities anew. What is there it tells at once. The own entity stays until it is known which one that is.
+func (c *Core) renew() {
+	for i := len(c.list) - 1; i >= 0; i-- {
+		if t := c.list[i]; t.wire != c.own {
+			c.renewTrack(t)
+		}
+	}
+}
+
+// renewTrack lets go of what connections before have told of an entity.
+func (c *Core) renewTrack(t *track) {
+	if t.epoch != c.epoch || t.last().gone {
+		c.lose(t)
+		return
+	}
+	if t.begun == c.epoch {
+		return
+	}
+	t.forget(len(t.samples) - 1) // it was told before the world was
+	t.begun = c.epoch
+	if t.drawn != 0 {
+		t.drawn = 0
+		c.erase = append(c.erase, t.wire)
+	}
+	c.guess.Drop(t.wire)
 }
 
 // sweep lets go of what the connection before has told, and this one has not in its first ticks: it is not in sight any more.

@@ -26,6 +26,7 @@ type track struct {
 	first   uint64   // the tick at which it came into sight
 	samples []sample // the oldest first, of at most one a tick
 	epoch   uint32   // the connection that told of it
+	begun   uint32   // and the one that its oldest samples may be of
 	ghost   bool     // an own action has created it: see born
 
 	drawn uint64 // the tick of the sample that is in the frame's world, plus one; 0 if the entity is not there
@@ -136,7 +137,7 @@ func (c *Core) newTrack(wire uint16, k *world.Kind, tick uint64) *track {
 	} else {
 		t = new(track)
 	}
-	*t = track{wire: wire, kind: k, index: len(c.list), first: tick, samples: t.samples[:0]}
+	*t = track{wire: wire, kind: k, index: len(c.list), first: tick, samples: t.samples[:0], begun: c.epoch}
 	c.list = append(c.list, t)
 	c.tracks[wire] = t
 	return t

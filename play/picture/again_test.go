@@ -1,0 +1,75 @@
+package picture
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"parley/arena"
+	"parley/play/message"
+	"parley/world"
+)
+
+// restart has the server killed and started again, with other players and numbers. Its ticks have come further than those that the client
+// knows, if it is so.
+func (s *stage) restart(t *testing.T, others int, ticks uint64) {
+	t.Helper()
+	sim, err := world.New(arena.Game(), world.Config{Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range others {
+		if _, err := sim.Join("new"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.me, err = sim.Join("me"); err != nil {
+		t.Fatal(err)
+	}
+	for sim.Tick() < s.newest+ticks {
+		sim.Advance()
+	}
+	s.Lost(s.now)
+	s.now = s.now.Add(time.Second)
+	s.Frame(s.now)
+	s.sim, s.held, s.fate = sim, nil, message.Fate{}
+	s.view = sim.NewView(s.me, world.ViewConfig{Radius: -1, BytesPerTick: -1})
+	s.Connected(s.now)
+	s.relay = NewRelay(s.Core, s.send)
+}
+
+// A server that was killed and started again numbers entities anew, and its ticks may be further than those that were known: nothing of
+// before is in a frame once it has told its world, whatever it tells first.
+func TestNoGhostsOfBefore(t *testing.T) {
+	for name, first := range map[string]byte{"its world first": message.RelayWorld, "its entities first": message.RelayTick} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, Config{}, 30)
+			s.restart(t, 5, 20)
+			if first == message.RelayTick {
+				s.tick()
+			}
+			w := message.World{Seed: 7, TickRate: 20, Tick: uint32(s.sim.Tick()), Fingerprint: s.sim.Schema().Fingerprint()}
+			s.tell(message.RelayWorld, w.AppendTo(nil, message.Big))
+			s.tell(message.RelayYou, message.AppendRelayYou(nil, s.own()))
+			seen := 0
+			for i := range 40 {
+				seen = 0
+				for id, p := range world.All[arena.Player](s.Frame(s.now).World()) {
+					seen++
+					is := s.sim.World().Body(s.sim.ByWire(uint16(id)))
+					switch {
+					case id == s.Frame(s.now).Own():
+					case is == nil:
+						t.Fatalf("after %d ticks: entity %d is drawn, and there is none", i, id)
+					case math.Hypot(is.X-p.X, is.Y-p.Y) > 1:
+						t.Fatalf("after %d ticks: entity %d is drawn at %.0f, %.0f, and is at %.0f, %.0f", i, id, p.X, p.Y, is.X, is.Y)
+					}
+				}
+				s.tick()
+			}
+			if f := s.Frame(s.now); seen != 6 || f.Own() != world.ID(s.own()) || f.OwnTick == 0 {
+				t.Errorf("%d are drawn, the own entity is %v at tick %v", seen, f.Own(), f.OwnTick)
+			}
+		})
+	}
+}
