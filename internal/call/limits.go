@@ -6,10 +6,15 @@ const (
 	// maxMessage bounds a message: "a message over 64 KiB or of text ends the session" (carriers).
 	maxMessage = 64 << 10
 
-	// maxDatagram bounds the datagrams of WebSocket, both ways, and maxDatagramWT those of WebTransport: QUIC promises 1,200 bytes of UDP
-	// payload, and its own headers are among them.
-	maxDatagram   = 1200
-	maxDatagramWT = 1100
+	// maxDatagram bounds the datagrams, both ways: as over UDP. packetBytes is the size of QUIC's packets from the first on, so that a datagram
+	// of that size fits into one with QUIC's own headers. A path that takes less does not get through the handshake.
+	maxDatagram = 1200
+	packetBytes = 1280
+
+	// quietTime is how long nothing may come over WebTransport, and keepTime how often the client makes the server speak: a server that is
+	// gone without a word is noticed as soon as over UDP.
+	quietTime = 10 * time.Second
+	keepTime  = 3 * time.Second
 
 	// maxWaiting bounds the memory of the datagrams that wait in each direction: a server that does not read, or floods a client that is
 	// busy, costs the client no more.
@@ -33,7 +38,7 @@ const (
 	// maxHeader bounds the header of an answer, maxWords what is shown of its body, and maxAbout what is read of /play/server.
 	maxHeader = 16 << 10
 	maxWords  = 200
-	maxAbout  = 64 << 10
+	maxAbout  = 1 << 20 // it has the game's schema
 
 	// maxHashes bounds the certificates that a server may name: this one and the next are enough.
 	maxHashes = 8

@@ -30,7 +30,7 @@ func dialWebTransport(ctx context.Context, t Target) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{target: t, local: addrOf(w.LocalAddr(), madeUp(WebTransport)), remote: madeUp(WebTransport), largest: maxDatagramWT}
+	s := &Session{target: t, local: addrOf(w.LocalAddr(), madeUp(WebTransport)), remote: madeUp(WebTransport), largest: maxDatagram}
 	if t.hasStream() {
 		line, err := w.OpenStreamSync(ctx)
 		if err == nil {
@@ -54,7 +54,7 @@ func dialWebTransport(ctx context.Context, t Target) (*Session, error) {
 func (t *Target) openWebTransport(ctx context.Context, addr string, pinned [][]byte) (*wtSession, error) {
 	secure := t.tls(pinned)
 	secure.NextProtos = []string{http3.NextProtoH3}
-	config := &quic.Config{EnableDatagrams: true, EnableStreamResetPartialDelivery: true, HandshakeIdleTimeout: t.Prompt}
+	config := &quic.Config{EnableDatagrams: true, EnableStreamResetPartialDelivery: true, HandshakeIdleTimeout: t.Prompt, MaxIdleTimeout: quietTime, KeepAlivePeriod: keepTime, InitialPacketSize: packetBytes}
 	conn, err := quic.DialAddr(ctx, addr, secure, config)
 	if err != nil {
 		return nil, nobody(err)

@@ -221,7 +221,7 @@ func (h *Hall) Open(o Opening) (*Session, error) {
 func (h *Hall) open(o Opening, beside bool) (*Session, error) {
 	now := time.Now()
 	s := &Session{
-		hall: h, opening: o, addr: datagram.SessionAddr(o.Kind, serial.Add(1)), largest: o.Kind.Largest(MaxDatagram),
+		hall: h, opening: o, addr: datagram.SessionAddr(o.Kind, serial.Add(1)), largest: MaxDatagram,
 		born: now, beside: beside, welcome: beside, allowance: allowance{left: maxBurst, at: now},
 	}
 	h.mu.Lock()

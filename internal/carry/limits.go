@@ -8,7 +8,8 @@ import (
 
 // Limits, and what each stops.
 const (
-	// MaxDatagram bounds the datagrams of sessions, both ways: "over WebSocket within 1,200 as over UDP" (carriers).
+	// MaxDatagram bounds the datagrams of sessions, both ways: as over UDP. The cores fill theirs to 1,200 bytes, so a carrier that took less
+	// would lose each full one, however often it is sent again.
 	MaxDatagram = 1200
 
 	// maxWaiting bounds the bytes that wait for a session to take them: "when more than 256 KiB wait for a session, whole datagrams are

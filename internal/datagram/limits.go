@@ -11,9 +11,6 @@ const (
 	// groups, 48 KiB of bookkeeping.
 	maxSendDatagrams = 1024
 
-	// maxWebTransport bounds the datagrams of WebTransport: QUIC promises 1,200 bytes of UDP payload, and its own headers are among them.
-	maxWebTransport = 1100
-
 	// defaultTurnDatagrams bounds the datagrams that one turn of a loop handles before timers, commands and events
 	// run. A sender at full speed goes on while the rest of its train is handled, as the acknowledgements go out after each
 	// turn. The bundles of so many datagrams hold no more packets than a connection of replica has room for.

@@ -27,15 +27,6 @@ func (k Kind) String() string {
 	return "udp"
 }
 
-// Largest returns the size of the largest datagram of a peer, where a dialect's is size: "over WebTransport a core keeps its packets
-// within 1,100, both ways; over WebSocket within 1,200 as over UDP" (carriers).
-func (k Kind) Largest(size int) int {
-	if k == WebTransport {
-		return min(size, maxWebTransport)
-	}
-	return size
-}
-
 // sessionNet is the network of sessions' addresses, fd70:6172:6c65:7900::/64. It is a private one, which nobody routes to us.
 const sessionNet = 0xfd70_6172_6c65_7900
 

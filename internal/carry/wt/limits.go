@@ -21,6 +21,10 @@ const (
 	// sessionTime is Config.SessionTime: a connection without a session costs a place.
 	sessionTime = 10 * time.Second
 
+	// packetBytes is the size of QUIC's packets from the first on, so that a datagram of carry.MaxDatagram fits into one with QUIC's own headers.
+	// A path that takes less does not get through the handshake, and its player comes over WebSocket.
+	packetBytes = 1280
+
 	// idleTime is how long a connection may be silent, and keepTime how often it is made to speak: a path that is gone is found by it.
 	idleTime = 30 * time.Second
 	keepTime = 10 * time.Second

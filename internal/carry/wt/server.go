@@ -125,7 +125,7 @@ func Listen(addr string, c Config) (*Server, error) {
 		HandshakeIdleTimeout: c.ShakeTime, MaxIdleTimeout: idleTime, KeepAlivePeriod: keepTime,
 		InitialStreamReceiveWindow: streamWindow, MaxStreamReceiveWindow: streamWindow, InitialConnectionReceiveWindow: connWindow, MaxConnectionReceiveWindow: connWindow,
 		MaxIncomingStreams: maxStreams, MaxIncomingUniStreams: maxStreams,
-		Allow0RTT: false, EnableDatagrams: true, EnableStreamResetPartialDelivery: true, DisablePathMTUDiscovery: true,
+		Allow0RTT: false, EnableDatagrams: true, EnableStreamResetPartialDelivery: true, InitialPacketSize: packetBytes, DisablePathMTUDiscovery: true,
 	})
 	if err != nil {
 		s.stop()

@@ -142,8 +142,8 @@ func TestDatagramsOverWebTransport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.SendDatagram(make([]byte, 1101))
-	for _, size := range []int{1, 500, 1100} {
+	s.SendDatagram(make([]byte, carry.MaxDatagram+1))
+	for _, size := range []int{1, 500, carry.MaxDatagram} {
 		if err := g.echoes(s, size); err != nil {
 			t.Fatal(err)
 		}
