@@ -1,6 +1,7 @@
 package client
 
 import (
+	"crypto/x509"
 	"fmt"
 	"net"
 	"net/url"
@@ -45,6 +46,10 @@ type Config struct {
 	// wt, the server's page at the same port. There the default is that it is refused.
 	Trust func(addr, fingerprint string) error
 
+	// Authorities are those that may vouch for a server's certificate and its name, so that Trust is not asked. An empty pool has Trust
+	// asked about every certificate. Default: the system's over wss and wt, and none over realm.
+	Authorities *x509.CertPool
+
 	// Plain turns realm's TLS off: a password then crosses the network in clear.
 	Plain bool
 
@@ -70,7 +75,7 @@ const maxWays = 16
 func (c *Config) line(urls string, g world.Game, s *world.Schema) (line.Config, error) {
 	l := line.Config{
 		Game: g.Name, Schema: s, TickRate: c.TickRate, Name: c.Name, Password: c.Password, Room: c.Room, Ticket: c.Ticket, Session: message.Token(c.Session),
-		Resume: line.Resume{On: !c.NoReturn}, Trust: c.Trust, Plain: c.Plain, FirstType: c.FirstType, RealmConfig: c.RealmFields, Detail: true,
+		Resume: line.Resume{On: !c.NoReturn}, Trust: c.Trust, Authorities: c.Authorities, Plain: c.Plain, FirstType: c.FirstType, RealmConfig: c.RealmFields, Detail: true,
 	}
 	for text := range strings.SplitSeq(urls, ",") {
 		if len(l.Ways) == maxWays {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ two terminals meet in a room of their own.`,
 	flags.StringVar(&f.name, "name", "", "the name that you want; realm: that of your account, which is registered if it does not exist (required)")
 	flags.StringVar(&f.room, "room", "", "the room to enter; without it, the room main")
 	flags.BoolVar(&f.noResume, "no-resume", false, "do not come back when the connection is lost")
-	flags.StringVar(&f.fingerprint, "fingerprint", "", "realm: accept only the certificate with this SHA-256, in hex; without it, the certificate that was seen first")
+	flags.StringVar(&f.fingerprint, "fingerprint", "", "realm: accept only the certificate with this SHA-256, in hex; without it, one that an authority of the system vouches for, or else the one that was seen first")
 	flags.StringVar(&f.known, "known-servers", "", "realm: the file of the certificates that were seen first (default "+defaultKnownText+")")
 	flags.BoolVar(&f.plain, "realm-plain", false, "realm: connect without TLS")
 	a.profileFlag(cmd, &f.profile, "realm: the --realm-profile of the server, plain or miko")
@@ -188,7 +189,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	c := client.Config{
-		Name: name, Password: f.password, Room: f.room, Ticket: ticket, NoReturn: f.noResume, Trust: f.trust(cmd.ErrOrStderr()), Plain: f.plain,
+		Name: name, Password: f.password, Room: f.room, Ticket: ticket, NoReturn: f.noResume, Trust: f.trust(cmd.ErrOrStderr()), Authorities: f.authorities(), Plain: f.plain,
 		TickRate: cmp.Or(profile.tickRate, f.tickRate), FirstType: profile.firstType, RealmFields: profile.fields,
 	}
 	if tty, out, ok := terminal(cmd); ok {
@@ -242,6 +243,22 @@ func (f *joinFlags) trust(w io.Writer) func(addr, fingerprint string) error {
 	}
 	known := knownServers{cmp.Or(f.known, defaultKnown()), func(text string) { fmt.Fprintln(w, text) }}
 	return known.trust
+}
+
+// authorities are those whose word for a server's name is enough: those of the system, unless a certificate is pinned. A server's next
+// certificate is then as good as the one before.
+func (f *joinFlags) authorities() *x509.CertPool {
+	if f.fingerprint != "" {
+		return x509.NewCertPool() // nobody's word counts
+	}
+	if f.app.authorities != nil {
+		return f.app.authorities
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil // the certificates that were seen first count
+	}
+	return pool
 }
 
 // readTicket reads the ticket of the command line.

@@ -1,11 +1,26 @@
 package program
 
 import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	front "parley"
 )
@@ -102,5 +117,107 @@ func TestAPasswordIsNotSentToAChangedServer(t *testing.T) {
 	other := parley("incorrect horse\n", line+" --fingerprint "+strings.Repeat("00", 32))
 	if other.status != exitFailed || !strings.Contains(other.err, "its certificate is not the one of --fingerprint, so nothing was sent to it: its SHA-256 is "+right) {
 		t.Errorf("%+v", other)
+	}
+}
+
+// vouchers makes certificates as an authority does.
+type vouchers struct {
+	t    *testing.T
+	own  *x509.Certificate
+	key  *ecdsa.PrivateKey
+	made int64
+}
+
+func newVouchers(t *testing.T) *vouchers {
+	v := &vouchers{t: t}
+	var err error
+	if v.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	about := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "an authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	der, err := x509.CreateCertificate(rand.Reader, &about, &about, &v.key.PublicKey, v.key)
+	if err == nil {
+		v.own, err = x509.ParseCertificate(der)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func (v *vouchers) pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(v.own)
+	return pool
+}
+
+// issue returns a new certificate for a name.
+func (v *vouchers) issue(name string) *tls.Certificate {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	v.made++
+	about := x509.Certificate{SerialNumber: big.NewInt(1 + v.made), DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	der, err := x509.CreateCertificate(rand.Reader, &about, v.own, &key.PublicKey, v.key)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// A certificate that an authority vouches for, and for the server's name, needs no pin, and its renewal locks nobody out. Any other is
+// pinned.
+func TestAVouchedCertificateIsNotPinned(t *testing.T) {
+	t.Parallel()
+	authority := newVouchers(t)
+	var shown atomic.Pointer[tls.Certificate]
+	shown.Store(authority.issue("localhost"))
+	_, addrs, _ := serveArena(t, func(c *front.Config) {
+		c.RealmPlain = false
+		c.RealmTLS = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return shown.Load(), nil }}
+	})
+	_, port, _ := net.SplitHostPort(addrs["realm"])
+	known := filepath.Join(t.TempDir(), "known_servers")
+	join := func(roots *x509.CertPool, addr, more string) result {
+		a := ours()
+		a.authorities = roots
+		var out, errOut bytes.Buffer
+		status := a.run(strings.Fields("join realm "+addr+" --name ann --password-stdin --known-servers "+known+more), streams{In: strings.NewReader("correct horse\nquit\n"), Out: &out, Err: &errOut})
+		return result{status, out.String(), errOut.String()}
+	}
+	named, numbered := "localhost:"+port, "127.0.0.1:"+port
+	for _, turn := range []string{"the first certificate", "the next certificate"} {
+		if r := join(authority.pool(), named, ""); r.status != exitOK || r.err != "" {
+			t.Errorf("%s: %+v", turn, r)
+		}
+		shown.Store(authority.issue("localhost"))
+	}
+	if _, err := os.Stat(known); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a certificate was kept: %v", err)
+	}
+	if r := join(authority.pool(), named, " --fingerprint "+strings.Repeat("00", 32)); r.status != exitFailed || !strings.Contains(r.err, "its certificate is not the one of --fingerprint") {
+		t.Errorf("an authority's word counts more than --fingerprint: %+v", r)
+	}
+	sum := sha256.Sum256(shown.Load().Certificate[0])
+	if r := join(authority.pool(), named, " --fingerprint "+hex.EncodeToString(sum[:])); r.status != exitOK {
+		t.Errorf("the certificate of --fingerprint: %+v", r)
+	}
+	for _, tt := range []struct {
+		name  string
+		roots *x509.CertPool
+		addr  string
+	}{{"another name", authority.pool(), numbered}, {"another authority", newVouchers(t).pool(), named}} {
+		if r := join(tt.roots, tt.addr, ""); r.status != exitOK || !strings.Contains(r.err, tt.addr+" is new: its certificate") {
+			t.Errorf("%s: %+v", tt.name, r)
+		}
+		before := shown.Swap(authority.issue("localhost"))
+		if r := join(tt.roots, tt.addr, ""); r.status != exitFailed || !strings.Contains(r.err, "its certificate has changed") {
+			t.Errorf("%s, renewed: %+v", tt.name, r)
+		}
+		shown.Store(before)
+	}
+	if r := join(authority.pool(), named, ""); r.status != exitOK || r.err != "" {
+		t.Errorf("one that was pinned, and is vouched for now: %+v", r)
 	}
 }

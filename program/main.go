@@ -1,6 +1,7 @@
 package program
 
 import (
+	"crypto/x509"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,8 @@ type app struct {
 	name   string // as it was called, for what it says of itself
 	game   world.Game
 	codecs []codec
+
+	authorities *x509.CertPool // that vouch for servers. nil: the system's
 }
 
 // calledAs returns the name by which a user calls the program again.

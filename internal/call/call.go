@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -30,6 +31,9 @@ type Target struct {
 
 	// Prompt is how long the server may take to say anything at all. Default: as long as the context lasts.
 	Prompt time.Duration
+
+	// Authorities are those that may vouch for a certificate. Default: the system's. A browser has its own.
+	Authorities *x509.CertPool
 
 	// Trust is asked about a certificate that neither an authority vouches for nor, over WebTransport, the server's own page, with its DER
 	// bytes. Without it such a server is refused. A browser does not ask.

@@ -22,7 +22,7 @@ var Carriers = []string{"ws", "wss", "wt"}
 func (c *Conn) target() call.Target {
 	t := call.Target{
 		Carrier: call.WebSocket, Secure: c.at.Carrier == "wss", Host: c.at.Addr, Dialect: c.at.Dialect,
-		Prompt: answerPatience,
+		Prompt: answerPatience, Authorities: c.line.cfg.Authorities,
 	}
 	if c.at.Carrier == "wt" {
 		t.Carrier = call.WebTransport

@@ -3,6 +3,7 @@ package line
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -80,6 +81,10 @@ type Config struct {
 	// is accepted, as servers sign their own. Over wss and wt only a certificate is asked about that no authority vouches for, nor, for
 	// wt, the server's page. There the default is that it is refused.
 	Trust func(addr, fingerprint string) error
+
+	// Authorities are those that may vouch for a server's certificate and its name, so that Trust is not asked. An empty pool has Trust
+	// asked about every certificate. Default: the system's over wss and wt, and none over realm.
+	Authorities *x509.CertPool
 
 	// FirstType is the number of the kind that is type 0 in realm. RealmConfig lists the fields that the game adds to
 	// realm's config message.

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 
+	"parley/internal/call"
 	"parley/play/message"
 	"parley/play/schema"
 	"parley/protocol/realm"
@@ -63,6 +65,12 @@ func (c *Conn) joinRealm(ctx context.Context, _ []byte) error {
 func (c *Conn) trust(state tls.ConnectionState) error {
 	if c.line.cfg.Trust == nil {
 		return nil
+	}
+	if known := c.line.cfg.Authorities; known != nil {
+		host, _, _ := net.SplitHostPort(c.at.Addr)
+		if call.Vouched(state, host, known) == nil {
+			return nil
+		}
 	}
 	if len(state.PeerCertificates) == 0 {
 		return &distrust{errors.New("client: the server has no certificate")}
