@@ -37,7 +37,7 @@ export interface Stats { fates: number; wrong: number; large: number; snapped: n
 
 interface Place { x: number; y: number; angle: number }
 interface Sample { tick: number; gone: boolean; doubt: boolean[] | null; values: Value[] }
-interface Track { wire: number; kind: Kind; first: number; samples: Sample[]; epoch: number }
+interface Track { wire: number; kind: Kind; first: number; samples: Sample[]; epoch: number; drawn?: boolean }
 interface Made {
   number: number; tick: number; made: number; shown: number; action: Action | null; params: Record<string, unknown>; data: Uint8Array
   angle: number; norm: number; sent: number; probe: boolean
@@ -695,8 +695,8 @@ export class Picture {
     }
     this.state = s.values.map((v, i) => (s.doubt?.[i] && guessed ? guessed[i] : v))
     this.stateTick = tick
+    this.history.clear()
     this.history.set(tick, this.state)
-    for (const old of this.history.keys()) if (old < tick || old > tick) this.history.delete(old)
     this.ready = true
     this.runTo(this.mine + 1)
     if (!this.ready || !wasReady) return
@@ -809,8 +809,8 @@ export class Picture {
       while (i + 1 < t.samples.length && t.samples[i + 1].tick <= tick) i++
       t.samples.splice(0, i)
       const s = t.samples[0]
-      if (s.tick > tick) continue // it is yet to come into sight
-      if (!s.gone) yield this.entity(t, s.values, t.kind.body ? between(t, tick) : null)
+      if (s.tick > tick && !t.drawn) continue // it is yet to come into sight, unless it was drawn before ticks were told
+      if (t.drawn = !s.gone) yield this.entity(t, s.values, t.kind.body ? between(t, tick) : null)
       else if (t.samples.length === 1 && tick >= s.tick + maxSamples) this.tracks.delete(t.wire)
     }
   }
