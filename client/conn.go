@@ -68,6 +68,7 @@ func (c *Client) connection(n line.Notice) {
 		c.core.Lost(time.Now())
 	case line.Back:
 		ev.Kind, c.away = Back, false
+		c.core.Entered()
 		c.catchUp()
 	case line.Ended:
 		ev.Kind, c.over, c.why = Ended, true, n.Why

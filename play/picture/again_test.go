@@ -41,12 +41,18 @@ func (s *stage) restart(t *testing.T, others int, ticks uint64) {
 // A server that was killed and started again numbers entities anew, and its ticks may be further than those that were known: nothing of
 // before is in a frame once it has told its world, whatever it tells first.
 func TestNoGhostsOfBefore(t *testing.T) {
-	for name, first := range map[string]byte{"its world first": message.RelayWorld, "its entities first": message.RelayTick} {
+	for name, first := range map[string]byte{"its world first": message.RelayWorld, "its entities first": message.RelayTick, "the session first": message.RelaySession} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, Config{}, 30)
 			s.restart(t, 5, 20)
 			if first == message.RelayTick {
 				s.tick()
+			}
+			if first == message.RelaySession {
+				s.Entered()
+				if n := len(s.players()); n > 1 {
+					t.Errorf("it is in, and %d players of before are drawn", n)
+				}
 			}
 			w := message.World{Seed: 7, TickRate: 20, Tick: uint32(s.sim.Tick()), Fingerprint: s.sim.Schema().Fingerprint()}
 			s.tell(message.RelayWorld, w.AppendTo(nil, message.Big))
@@ -72,4 +78,12 @@ func TestNoGhostsOfBefore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// players returns those of the frame.
+func (s *stage) players() (ids []world.ID) {
+	for id := range world.All[arena.Player](s.Frame(s.now).World()) {
+		ids = append(ids, id)
+	}
+	return ids
 }

@@ -206,10 +206,8 @@ func (c *Core) entered(now time.Time, m message.World, ok bool) {
 			c.err = err
 			return
 		}
-	} else if c.entry != c.epoch {
-		c.renew()
 	}
-	c.entry = c.epoch
+	c.Entered()
 	if !c.begun {
 		c.newest = tick
 	}
@@ -232,8 +230,16 @@ func (c *Core) you(wire uint16) {
 	c.mine.ready = false
 }
 
-// renew lets go of what connections before have told, as this one tells its world, which goes on: a server that was started again has
-// numbered entities anew. What is there it tells at once. The own entity stays until it is known which one that is.
+// Entered says that the server has let the player in over a new connection, if the server does not tell that first itself.
+func (c *Core) Entered() {
+	if c.entry != c.epoch {
+		c.entry = c.epoch
+		c.renew()
+	}
+}
+
+// renew lets go of what connections before have told: a server that was started again has numbered entities anew. What is there it tells
+// at once. The own entity stays until it is known which one that is.
 func (c *Core) renew() {
 	for i := len(c.list) - 1; i >= 0; i-- {
 		if t := c.list[i]; t.wire != c.own {
