@@ -28,23 +28,38 @@ export function random(seed) {
   }
 }
 
-/** impaired makes a transport lose, delay and reorder messages, both ways. */
+/**
+ * impaired makes a transport lose, delay and reorder messages, both ways. Over a stream, which loses nothing and keeps the order, what would be
+ * lost is late instead, and all that follows waits behind it.
+ */
 export function impaired(inner, { seed, loss = .05, delay = 40, jitter = 15, reorder = .05, count = {} }) {
-  const rnd = random(seed), pending = new Set()
-  const pass = (deliver) => {
-    if (rnd() < loss) { count.lost = (count.lost ?? 0) + 1; return }
-    const wait = delay + rnd() * jitter + (rnd() < reorder ? 2 * jitter : 0)
-    const timer = setTimeout(() => { pending.delete(timer); deliver() }, wait)
-    pending.add(timer)
-    count.passed = (count.passed ?? 0) + 1
+  const rnd = random(seed), pending = new Set(), now = () => performance.now()
+  const way = () => {
+    const line = []
+    let last = 0
+    return (deliver) => {
+      const lost = rnd() < loss
+      if (lost && inner.lossy) { count.lost = (count.lost ?? 0) + 1; return }
+      let wait = delay + rnd() * jitter + (rnd() < reorder ? 2 * jitter : 0)
+      if (!inner.lossy) {
+        if (lost) wait += 4 * delay
+        last = Math.max(last, now() + wait)
+        wait = last - now()
+      }
+      if (!inner.lossy) line.push(deliver)
+      const timer = setTimeout(() => { pending.delete(timer); (inner.lossy ? deliver : line.shift())() }, wait)
+      pending.add(timer)
+      count.passed = (count.passed ?? 0) + 1
+    }
   }
+  const out = way(), back = way()
   const t = {
-    name: inner.name, lossy: true, maxPacket: inner.maxPacket, onmessage() {}, onclose() {},
-    send(b) { const c = b.slice(); pass(() => inner.send(c)) },
+    name: inner.name, lossy: inner.lossy, maxPacket: inner.maxPacket, onmessage() {}, onclose() {},
+    send(b) { const c = b.slice(); out(() => inner.send(c)) },
     close() { setTimeout(() => { for (const timer of pending) clearTimeout(timer); inner.close() }, 2 * delay) },
     cut() { t.send = () => {}; inner.onmessage = () => {}; setTimeout(() => { inner.close(); t.onclose() }, 10) },
   }
-  inner.onmessage = (b) => pass(() => t.onmessage(b))
+  inner.onmessage = (b) => back(() => t.onmessage(b))
   inner.onclose = () => t.onclose()
   return t
 }

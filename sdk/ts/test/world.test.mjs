@@ -1,4 +1,5 @@
-// T76: players of the library on the real server, through a network that loses, delays and reorders their datagrams: nothing is lost, doubled
+// T76: players of the library on the real server, over datagrams through a network that loses, delays and reorders them, and over
+// WebSockets that stall: nothing is lost, doubled
 // or out of order; a goodbye is one, and a lost connection comes back as the same player. SEED=n runs one seed.
 import test from "node:test"
 import assert from "node:assert/strict"
@@ -11,11 +12,11 @@ import { impaired, openUDP, random } from "./udp.mjs"
 const seeds = process.env.SEED ? [Number(process.env.SEED)] : Array.from({ length: full ? 200 : 20 }, (_, i) => i + 1)
 const lines = 6, atOnce = 10
 
-/** way returns how the players of a seed get to the server: over UDP, and over a WebSocket if the server has one. */
-function way(server, answer, seed, side, links) {
+/** way returns how the players of a seed get to the server: over UDP, and over a WebSocket if the seed is even. */
+function way(server, seed, side, links) {
   return async () => {
     const port = Number(server.addresses.replica.split(":").at(-1))
-    const inner = answer.carriers?.includes("ws") && seed % 2 === 0
+    const inner = seed % 2 === 0
       ? await openWebSocket(server.url.replace("http", "ws") + "/ws/replica", 5000)
       : await openUDP("127.0.0.1", port)
     const t = impaired(inner, { seed: seed * 1000 + side + 10 * links.length, loss: .05, delay: 40, jitter: 20, reorder: .05 })
@@ -28,7 +29,7 @@ async function play(server, answer, seed) {
   const rnd = random(seed), names = [`a${seed}`, `b${seed}`], links = [[], []], heard = [[], []], states = [[], []], left = [], acted = []
   const worlds = []
   for (const side of [0, 1]) {
-    const w = await join(server.url, { name: names[side], server: answer, open: way(server, answer, seed, side, links[side]), onstate: (s) => states[side].push(s) })
+    const w = await join(server.url, { name: names[side], server: answer, open: way(server, seed, side, links[side]), onstate: (s) => states[side].push(s) })
     w.on("chat", (e) => { if (e.text.startsWith(`${seed}:`)) heard[side].push(`${e.name} ${e.text}`) })
     w.on("left", (e) => { if (side === 1) left.push(e.name) })
     w.on("acted", (e) => { if (side === 0 && e.own) acted.push(e.action) })
@@ -40,7 +41,8 @@ async function play(server, answer, seed) {
     const id = a.ownId, name = a.name, token = a.session
     assert.equal(name, names[0])
     a.act("throw", { angle: rnd() * 6 })
-    const resumes = seed % 2 === 1
+    const resumes = seed % 4 === 1 || seed % 4 === 2 // half of those of each carrier
+    assert.equal(a.carrier, seed % 2 ? "udp" : "ws")
     for (let i = 0; i < lines; i++) {
       for (const side of [0, 1]) {
         const text = `${seed}:${side}:${i}`
@@ -101,6 +103,40 @@ test("T76: nothing is lost, doubled or out of order", { timeout: 900_000 }, asyn
     e.message += `\nseed=… runs one alone: SEED=n npm test\n${server.log.slice(-2000)}`
     throw e
   } finally {
+    await server.end()
+  }
+})
+
+test("where WebTransport does not come through, it is a WebSocket", { timeout: 60_000 }, async () => {
+  const server = await serve(), tried = []
+  const nothing = new Promise(() => {})
+  // What browsers do where UDP is blocked: the one is refused, the other never ready; and one is ready, but nothing comes back.
+  const ways = { refused: () => ({ ready: Promise.reject(new Error("blocked")), closed: nothing }), silent: () => ({ ready: nothing, closed: nothing }),
+    deaf: () => ({ ready: Promise.resolve(), closed: nothing, datagrams: { writable: new WritableStream(), readable: new ReadableStream() } }) }
+  const was = globalThis.WebTransport
+  try {
+    for (const [name, make] of Object.entries(ways)) {
+      globalThis.WebTransport = function (url, options) {
+        tried.push([name, url])
+        assert.ok(options.serverCertificateHashes.length > 0)
+        return Object.assign(make(), { close() {} })
+      }
+      const w = await join(server.url, { name })
+      try {
+        assert.equal(w.carrier, "ws", name)
+        await until(() => `${name}: its own entity`, () => w.own)
+        assert.equal(w.loss, 0)
+        assert.equal(tried.filter(([n]) => n === name).length, 1, `${name}: ${tried}`)
+      } finally {
+        w.leave()
+      }
+    }
+    globalThis.WebTransport = undefined
+    const w = await join(server.url, { name: "without" })
+    assert.equal(w.carrier, "ws")
+    w.leave()
+  } finally {
+    globalThis.WebTransport = was
     await server.end()
   }
 })
