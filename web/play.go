@@ -194,6 +194,7 @@ func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if f := p.page[r.URL.Path]; f != nil {
+		h.Set("Content-Security-Policy", policyFor(r.Host, p.Lobby.About().WebTransport))
 		f.ServeHTTP(w, r)
 		return
 	}

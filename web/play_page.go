@@ -5,8 +5,10 @@ import (
 	"embed"
 	"encoding/hex"
 	"io/fs"
+	"net"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -22,6 +24,19 @@ const pagePrefix = "/page/"
 // nothing, even if it should get into the page as more than text.
 const playPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// policyFor is the policy of the page for those who know the server by a host: its WebTransport is another origin if its port is not that of the page,
+// as behind a proxy.
+func policyFor(host string, wt *PlayWT) string {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = host, ""
+	}
+	if wt == nil || port == strconv.Itoa(wt.Port) || strings.ContainsAny(name, ":[];, ") { // a policy cannot name an address of IPv6
+		return playPolicy
+	}
+	return strings.Replace(playPolicy, "connect-src 'self'", "connect-src 'self' https://"+net.JoinHostPort(name, strconv.Itoa(wt.Port)), 1)
+}
 
 var pageTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
@@ -62,7 +77,6 @@ func pageFiles(dir fs.FS) map[string]*pageFile {
 func (f *pageFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
-	h.Set("Content-Security-Policy", playPolicy)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-cache")

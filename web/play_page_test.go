@@ -72,3 +72,21 @@ func TestThePlayPageIsServed(t *testing.T) {
 		}
 	}
 }
+
+// A page at one port may connect to WebTransport at another one of the same host, and nowhere else.
+func TestThePolicyNamesWebTransport(t *testing.T) {
+	for _, c := range []struct{ host, want string }{
+		{"game.example", "connect-src 'self' https://game.example:8000;"},
+		{"127.0.0.1:80", "connect-src 'self' https://127.0.0.1:8000;"},
+		{"127.0.0.1:8000", "connect-src 'self';"},
+		{"[::1]:80", "connect-src 'self';"},
+		{"a;b", "connect-src 'self';"},
+	} {
+		if got := policyFor(c.host, &PlayWT{Port: 8000}); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s", c.host, got)
+		}
+	}
+	if got := policyFor("game.example", nil); got != playPolicy {
+		t.Errorf("without WebTransport: %s", got)
+	}
+}

@@ -85,7 +85,7 @@ export interface JoinOptions<G extends Game = AnyGame> {
   server?: Server
 }
 
-const wtPatience = 2500, wsPatience = 5000, handshakePatience = 3000, enterPatience = 12_000, steady = 5000, maxKept = 32, maxText = 512
+const wtPatience = 2000, wsPatience = 5000, handshakePatience = 3000, enterPatience = 12_000, steady = 5000, maxKept = 32, maxText = 512
 const waits = [0, 500, 1000, 2000]
 const refusals = ["no such session", "no such room", "room needs a ticket", "ticket is not valid", "ticket was used"]
 
