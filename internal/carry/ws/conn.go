@@ -24,9 +24,10 @@ type conn struct {
 	pinged bool   // a ping came with what was read last
 
 	mu      sync.Mutex
-	busy    bool // somebody writes
-	again   bool // there is something new since
-	closing bool // a close frame went out, or is about to
+	busy    bool   // somebody writes
+	again   bool   // there is something new since
+	closing bool   // a close frame went out, or is about to
+	last    []byte // that frame, until it is taken
 	pong    []byte
 	ended   atomic.Bool
 
@@ -133,10 +134,11 @@ func (c *conn) gather(b []byte) []byte {
 		b = append(appendFrameHead(b, opPong, len(c.pong)), c.pong...)
 		c.pong = nil
 	}
-	closing, s := c.closing, c.session
+	closing, last, s := c.closing, c.last, c.session
+	c.last = nil
 	c.mu.Unlock()
 	if s == nil || closing {
-		return b
+		return append(b, last...)
 	}
 	b = s.Batch(b, writeBytes, appendHead)
 	if len(b) == 0 && s.Leaving() {
@@ -152,7 +154,7 @@ func (c *conn) gather(b []byte) []byte {
 func (c *conn) rest() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.again {
+	if c.again || c.last != nil {
 		c.again = false
 		return false
 	}
@@ -180,21 +182,23 @@ func (c *conn) answer(ping []byte) {
 	c.mu.Unlock()
 }
 
-// bye ends the connection at once, for a reason that the client is told if it takes so much. The goroutine that reads sees the end, and closes.
+// bye ends the connection at once, for a reason that the client is told if it takes so much. Who writes already adds it behind that. The goroutine
+// that reads sees the end, and closes.
 func (c *conn) bye(code uint16, text string) {
 	c.mu.Lock()
-	mayTell, again := !c.busy && !c.closing, c.closing
-	c.closing, c.busy = true, true
-	c.mu.Unlock()
-	switch {
-	case mayTell:
-		c.net.SetWriteDeadline(time.Now().Add(goodbyeTime))
-		_, _ = c.net.Write(appendClose(nil, code, text))
-		closeWrite(c.net)
-	case !again: // somebody writes, and may wait
-		c.net.Close()
+	if !c.closing {
+		c.closing, c.last = true, appendClose(nil, code, text)
 	}
+	c.mu.Unlock()
 	c.net.SetReadDeadline(time.Now().Add(goodbyeTime))
+	c.ready()
+}
+
+// refuse ends a connection that gets no session.
+func (c *conn) refuse(why error) {
+	c.bye(codeGoing, why.Error())
+	c.linger()
+	c.net.Close()
 }
 
 // linger reads what the client still sends, for a moment: a connection that is closed with unread bytes is reset, which may overtake the last

@@ -59,7 +59,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, from netip.AddrPo
 	if streamed[dialect] {
 		p := &pipe{conn: newConn(c.Conn, c.early), allowance: carry.NewAllowance()}
 		if _, err := hall.OpenStream(carry.Opening{Source: from, Kind: datagram.WebSocket, Admitted: true}, p); err != nil {
-			p.bye(codeGoing, err.Error())
+			p.refuse(err)
 		}
 		return
 	}
@@ -68,7 +68,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, from netip.AddrPo
 		Source: from, Kind: datagram.WebSocket, Admitted: true, Ready: x.ready, End: func(why carry.Why) { go x.bye(codeOfEnd(why)) },
 	})
 	if err != nil {
-		x.bye(codeGoing, err.Error())
+		x.refuse(err)
 		return
 	}
 	x.mu.Lock()
