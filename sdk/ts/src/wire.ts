@@ -79,7 +79,8 @@ export class Writer {
 
   get length(): number { return this.n }
 
-  private grow(n: number): number {
+  /** room makes room for n bytes, and counts them. The buffer may be another one afterwards: ask for it then. */
+  private room(n: number): DataView {
     if (this.n + n > this.b.length) {
       const b = new Uint8Array(Math.max(2 * this.b.length, this.n + n))
       b.set(this.b)
@@ -87,16 +88,20 @@ export class Writer {
       this.view = new DataView(b.buffer)
     }
     this.n += n
-    return this.n - n
+    return this.view
   }
 
-  u8(v: number): this { this.view.setUint8(this.grow(1), v); return this }
-  u16(v: number): this { this.view.setUint16(this.grow(2), v, true); return this }
-  u32(v: number): this { this.view.setUint32(this.grow(4), v, true); return this }
-  u64(v: bigint): this { this.view.setBigUint64(this.grow(8), v, true); return this }
-  f32(v: number): this { this.view.setFloat32(this.grow(4), v, true); return this }
-  f64(v: number): this { this.view.setFloat64(this.grow(8), v, true); return this }
-  bytes(v: Uint8Array): this { this.b.set(v, this.grow(v.length)); return this }
+  u8(v: number): this { this.room(1).setUint8(this.n - 1, v); return this }
+  u16(v: number): this { this.room(2).setUint16(this.n - 2, v, true); return this }
+  u32(v: number): this { this.room(4).setUint32(this.n - 4, v, true); return this }
+  u64(v: bigint): this { this.room(8).setBigUint64(this.n - 8, v, true); return this }
+  f32(v: number): this { this.room(4).setFloat32(this.n - 4, v, true); return this }
+  f64(v: number): this { this.room(8).setFloat64(this.n - 8, v, true); return this }
+  bytes(v: Uint8Array): this {
+    this.room(v.length)
+    this.b.set(v, this.n - v.length)
+    return this
+  }
 
   name(text: string): this {
     const b = encode(text)

@@ -3,6 +3,7 @@ import test from "node:test"
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { dataTypes, parse, write, Malformed } from "../src/codec.ts"
+import { Writer } from "../src/wire.ts"
 import { tally } from "./kit.mjs"
 
 const path = new URL("../../../protocol/replica/core/testdata/vectors.json", import.meta.url)
@@ -103,4 +104,13 @@ test("random bytes are refused, or are what we write", () => {
     assert.equal(hex(write(p)), hex(cut))
   }
   assert.ok(read > 5_000, `${read} were read`)
+})
+
+test("what is written may be longer than the writer's first buffer", () => {
+  for (let n = 0; n < 200; n++) {
+    const v = Uint8Array.from({ length: n }, (_, i) => i)
+    const w = new Writer().bytes(v).u8(1).u16(2).u32(3).u64(4n).f32(5).f64(6)
+    assert.deepEqual(w.done().subarray(0, n), v)
+    assert.equal(hex(w.done().subarray(n)), "01" + "0200" + "03000000" + "0400000000000000" + "0000a040" + "0000000000001840")
+  }
 })
