@@ -30,11 +30,14 @@ import (
 // A viewer is a client with a picture, over the core of a dialect and a simulated network.
 type viewer struct {
 	*picture.Core
-	net  *simnet.Network
-	host *simnet.Host
-	node viewerNode
-	hub  *Hub
-	rand *rand.Rand
+	net   *simnet.Network
+	host  *simnet.Host
+	node  viewerNode
+	hub   *Hub
+	rand  *rand.Rand
+	path  simnet.Profile
+	unix  func(now time.Time) uint64 // the server's clock, over realm
+	again int
 
 	truth    map[uint64]map[uint16]world.Body // after each tick
 	own      uint16
@@ -77,14 +80,17 @@ type drawnBody struct {
 	x, y float64
 }
 
-var viewDialects = map[string]struct {
+type viewDialect struct {
 	server func(now time.Time, seed uint64, h *Hub) aimCore
 	client func(v *viewer, seed uint64) viewerNode
 	order  bool
-}{
-	"relay":   {aimRelay.server, newRelayViewer, false},
-	"replica": {aimReplica.server, newReplicaViewer, false},
-	"duplex":  {aimDuplex.server, newDuplexViewer, true}, // "each update of duplex is a datagram, and one that another has overtaken is dropped"
+	again  int // ticks of which the world may be another later, as inputs are done in the past
+}
+
+var viewDialects = map[string]viewDialect{
+	"relay":   {aimRelay.server, newRelayViewer, false, 0},
+	"replica": {aimReplica.server, newReplicaViewer, false, 0},
+	"duplex":  {aimDuplex.server, newDuplexViewer, true, 0}, // "each update of duplex is a datagram, and one that another has overtaken is dropped"
 }
 
 type relayViewer struct {
@@ -180,14 +186,20 @@ const viewTick = time.Second / 20
 // newViewer has a player enter the arena over a path, among some walkers.
 func newViewer(t *testing.T, dialect string, seed uint64, path simnet.Profile, walkers int, c picture.Config) *viewer {
 	t.Helper()
-	d := viewDialects[dialect]
-	h := must(New(Config{Game: arena.Game(), World: world.Config{Seed: seed}}))
+	d, ok := viewDialects[dialect]
+	if !ok {
+		d = viewRealm
+	}
+	h := must(New(Config{Game: arena.Game(), World: world.Config{Seed: seed, MaxShownTicks: d.again}}))
 	v := &viewer{
 		Core: must(picture.New(arena.Game(), c)), net: simnet.New(seed), hub: h, rand: rand.New(rand.NewPCG(seed, 5)),
-		truth: map[uint64]map[uint16]world.Body{},
+		truth: map[uint64]map[uint16]world.Body{}, path: path, again: d.again,
 	}
 	v.net.SetLimits(simnet.Limits{Steps: 50_000_000})
 	server := d.server(v.net.Now(), seed, h)
+	if r, ok := server.(viewRealmServer); ok {
+		v.unix = r.Unix
+	}
 	host := v.net.Add(kit.ServerAddr, server).Named("server")
 	host.AfterTurn(func(now time.Time) { server.Turn(now, func(netip.AddrPort, uint32, uint32) {}) })
 	v.Connected(v.net.Now())
@@ -262,6 +274,14 @@ func (v *viewer) record() {
 		}
 	}
 	v.truth[sim.Tick()-1] = bodies
+	for back := range uint64(v.again) { // inputs were done in the past since
+		w, tick := sim.World(), sim.Tick()-2-back
+		if past := w.At(tick); past.Tick() == tick && v.truth[tick] != nil {
+			if b, ok := past.Body(sim.ByWire(v.own)); ok {
+				v.truth[tick][v.own] = b
+			}
+		}
+	}
 }
 
 // pump calls the core when it asks for it.
