@@ -154,6 +154,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	}
 	started := false
 	defer func() { done(started) }()
+	defer f.play.closePage()
 	defer f.play.closeWT()
 	server, err := f.start(game, config)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
 
@@ -28,10 +29,12 @@ import (
 type playFlags struct {
 	addr, hosts, origins string
 	rooms                bool
+	pageDir              string
 	proxies              proxyFlag
 
 	browsers *carry.Building // nil if it is off
 	wt       *wt.Server      // nil if it is off
+	files    *os.Root        // of pageDir; nil if there is none
 }
 
 func (f *playFlags) register(cmd *cobra.Command) {
@@ -40,6 +43,7 @@ func (f *playFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.hosts, "play-hosts", "", "host names under which players may ask at --play, as a.example,b.example")
 	flags.StringVar(&f.origins, "play-origins", "", "sites whose pages may ask at --play, as https://a.example,https://b.example")
 	flags.StringVar(&f.proxies.text, "behind-proxy", "", "networks of proxies in front of --play, realm and duplex, as 10.0.0.0/8,192.0.2.7: they say who the player is, by X-Forwarded-For and the PROXY protocol")
+	flags.StringVar(&f.pageDir, "play-page", "", "a folder with a page of your own, which is served at / of --play instead of ours: index.html and its files")
 	flags.BoolVar(&f.rooms, "player-rooms", false, "players may open rooms at --play, at most 4 from each address")
 }
 
@@ -60,7 +64,29 @@ func (f *playFlags) check() error {
 			return fmt.Errorf("--play-origins has %q, which is no site; write it as browsers do, such as https://game.example", o)
 		}
 	}
+	return f.openPage()
+}
+
+// openPage opens the folder of the operator's own page, if there is one. No name leads out of it, and no link.
+func (f *playFlags) openPage() (err error) {
+	if f.pageDir == "" {
+		return nil
+	}
+	if f.files, err = os.OpenRoot(f.pageDir); err != nil {
+		return fmt.Errorf("--play-page: %w", err)
+	}
+	if err := web.CheckFiles(f.files.FS()); err != nil {
+		f.files.Close()
+		return fmt.Errorf("--play-page %s: %w", f.pageDir, err)
+	}
 	return nil
+}
+
+// closePage ends the use of that folder.
+func (f *playFlags) closePage() {
+	if f.files != nil {
+		f.files.Close()
+	}
 }
 
 // listen serves the players' part, unless it is off.
@@ -77,6 +103,9 @@ func (f *playFlags) listen(s *front.Server, game front.Game, c front.Config, own
 		hosts = append(hosts, own.names...)
 	}
 	config := web.PlayConfig{Lobby: l, Sockets: ws.NewServer(f.browsers).Serve, AnyNumber: c.PerAddress < 0, TLS: own.pages(), Rooms: f.rooms, Hosts: hosts, Origins: splitList(f.origins), Proxies: f.proxies.list, Banned: s.Banned, Log: s.Log()}
+	if f.files != nil {
+		config.Files = f.files.FS()
+	}
 	page, err := web.ListenPlay(f.addr, config)
 	if wrong := (*net.AddrError)(nil); errors.As(err, &wrong) {
 		return nil, fmt.Errorf("--play: %s: %s; write host:port, such as :8000, or off", wrong.Addr, wrong.Err)

@@ -32,7 +32,7 @@
 //
 // ListenPlay is another server, for strangers: what players ask before they play, under /play/ (docs/play.md). It knows the server by the
 // interface Lobby. Its files: play.go (Host, origin, calls by address, paths, matches), play_rooms.go (rooms that players open),
-// play_guard.go (bounds on connections, of all and of an address), play_lobby.go (Lobby and the structs), play_limits.go.
+// play_page.go and play_files.go (our page, or one of the operator's own), play_guard.go (bounds on connections, of all and of an address), play_lobby.go (Lobby and the structs), play_limits.go.
 //
 // The page and the API answer only if the Host header is an IP address, localhost or a name of Config.Hosts. So a site whose name
 // was made to resolve to this server (DNS rebinding) cannot read them. The other three paths answer to any name.

@@ -44,3 +44,17 @@ func foreign(r *http.Request) bool {
 	u, err := url.Parse(origin)
 	return err != nil || !strings.EqualFold(u.Host, r.Host)
 }
+
+// reachable returns an address as the client of a request can use it: one that listens everywhere is at the host that was asked.
+func reachable(addr, host string) string {
+	at, err := netip.ParseAddrPort(addr)
+	if err != nil || !at.Addr().IsUnspecified() {
+		return addr
+	}
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	_, port, _ := net.SplitHostPort(addr)
+	return net.JoinHostPort(strings.Trim(name, "[]"), port)
+}

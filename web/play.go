@@ -6,8 +6,8 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"errors"
+	"io/fs"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"reflect"
@@ -35,6 +35,10 @@ type PlayConfig struct {
 	// AnyNumber lets an address have any number of connections, for a server whose players come through a proxy.
 	AnyNumber bool
 
+	// Files, if set, is a page of the operator's own in place of ours: index.html is at /, and its other files at their paths. The client library
+	// stays at /parley.js. The folder should let no name lead out of it: os.Root does.
+	Files fs.FS
+
 	// Rooms lets players open rooms, with POST /play/rooms.
 	Rooms bool
 
@@ -60,6 +64,7 @@ type PlayConfig struct {
 // ListenPlay starts the players' part of the API at addr, host:port. With port 0 the system chooses the port. Its paths are
 //
 //	GET  /             the page on which people play in a browser. Its files are at /page/
+//	                   (with Files: one of the operator's own)
 //	GET  /parley.js    the client library for pages
 //	GET  /play/server  what a client needs to connect
 //	GET  /play/rooms   the rooms that anybody may enter
@@ -129,6 +134,9 @@ func newPlay(c PlayConfig) *play {
 	p.heard = admission.NewBuckets(playLimit(admission.Limit{Rate: heardRate, Burst: heardAtOnce}), secret)
 	p.met = admission.NewBuckets(playLimit(admission.Limit{Rate: metRate, Burst: metAtOnce}), secret)
 	p.page = pageFiles(playDir)
+	if p.Files != nil {
+		p.page = map[string]*pageFile{libraryPath: p.page[libraryPath]}
+	}
 	p.paths = map[string]map[string]playCall{
 		"/play/server": {http.MethodGet: p.server},
 		"/play/rooms":  {http.MethodGet: p.list},
@@ -196,6 +204,9 @@ func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f := p.page[r.URL.Path]; f != nil {
 		h.Set("Content-Security-Policy", policyFor(r.Host, p.Lobby.About().WebTransport))
 		f.ServeHTTP(w, r)
+		return
+	}
+	if methods == nil && p.serveFile(w, r) {
 		return
 	}
 	if methods == nil {
@@ -360,20 +371,6 @@ func checkMode(mode string) error {
 func (c *PlayConfig) source(r *http.Request) netip.Addr {
 	at, _ := netip.ParseAddrPort(r.RemoteAddr) // it is the server's own text
 	return proxy.Trust(c.Proxies).Forwarded(at.Addr(), r.Header.Values("X-Forwarded-For"))
-}
-
-// reachable returns an address as the client of a request can use it: one that listens everywhere is at the host that was asked.
-func reachable(addr, host string) string {
-	at, err := netip.ParseAddrPort(addr)
-	if err != nil || !at.Addr().IsUnspecified() {
-		return addr
-	}
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	_, port, _ := net.SplitHostPort(addr)
-	return net.JoinHostPort(strings.Trim(name, "[]"), port)
 }
 
 func allowedOf(methods map[string]playCall) string {

@@ -43,6 +43,10 @@ const (
 	// maxMode bounds a mode, in bytes, as rooms do.
 	maxMode = 255
 
+	// fileTime is how long a client may take for a file of the operator's own page: 30 MB at 2 Mbit/s. A slow one holds one of the connections of
+	// its address meanwhile.
+	fileTime = 2 * time.Minute
+
 	// playIdle is how long a connection may be quiet.
 	playIdle = 15 * time.Second
 

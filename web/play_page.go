@@ -20,6 +20,9 @@ var playDir embed.FS
 // pagePrefix is where the files of the page are, except index.html, which is at /, and parley.js, which other pages use too.
 const pagePrefix = "/page/"
 
+// libraryPath is where the client library is.
+const libraryPath = "/parley.js"
+
 // playPolicy lets the page load nothing that is not ours, run no script that is in a text, and be in no frame. A name or a line of chat can do
 // nothing, even if it should get into the page as more than text.
 const playPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; " +
@@ -64,7 +67,7 @@ func pageFiles(dir fs.FS) map[string]*pageFile {
 		case "index.html":
 			at = "/"
 		case "parley.js":
-			at = "/parley.js"
+			at = libraryPath
 		}
 		sum := sha256.Sum256(body)
 		files[at] = &pageFile{body, kind, `"` + hex.EncodeToString(sum[:12]) + `"`}
@@ -75,19 +78,29 @@ func pageFiles(dir fs.FS) map[string]*pageFile {
 // ServeHTTP answers a request for the file. A browser asks each time whether it has changed, so that a page and its server are always of one
 // version.
 func (f *pageFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Type", f.kind)
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cache-Control", "no-cache")
-	h.Set("ETag", f.etag)
+	if !pageHead(w, r, f.kind) {
+		return
+	}
+	w.Header().Set("ETag", f.etag)
 	switch {
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		h.Set("Allow", "GET, HEAD")
-		w.WriteHeader(http.StatusMethodNotAllowed)
 	case strings.Contains(r.Header.Get("If-None-Match"), f.etag):
 		w.WriteHeader(http.StatusNotModified)
 	case r.Method == http.MethodGet:
 		w.Write(f.body) // its only error is that of a client that left
 	}
+}
+
+// pageHead sets what all files of pages have in their headers beside the policy. It reports false if the request has been answered, as files are only read.
+func pageHead(w http.ResponseWriter, r *http.Request, kind string) bool {
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-cache")
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return true
+	}
+	h.Set("Allow", "GET, HEAD")
+	w.WriteHeader(http.StatusMethodNotAllowed)
+	return false
 }

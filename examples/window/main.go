@@ -5,6 +5,9 @@
 //	go run . replica://127.0.0.1:7000                # or relay://, duplex://, stamp:// to watch
 //	GOOS=js GOARCH=wasm go build -o window.wasm .    # for a page, which says behind ?at= where the game is
 //
+// The page is a folder with window.wasm, wasm_exec.js of Go, an index.html and a script of its own that starts them. The server has it at
+// http://localhost:8000/ with parley serve --play-page FOLDER.
+//
 // The arrows walk, and space throws a ball at the nearest player.
 package main
 
