@@ -43,8 +43,8 @@ func TestBotsOverCarriersOfARealServer(t *testing.T) {
 			return true
 		})
 		wantBots(t, carrier, patient.Value(done))
-		// A bot speaks when it has done other things for five seconds, so players speak here. That of replica is connected before it is in the room,
-		// where nobody hears it yet: TestServeOverWebTransport has it speak.
+		// A bot speaks when it has done other things for five seconds, so players speak here. Over replica a line that comes before its player is in
+		// the room is dropped, so it is left out here: TestServeOverWebTransport has it speak.
 		for _, dialect := range []string{"relay", "duplex", "realm"} {
 			wantHeard(t, s.addrs["play"], dialect, carrier)
 		}
