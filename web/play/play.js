@@ -60,7 +60,7 @@ function joined(world, again) {
   buttons()
   game.walk(input.x, input.y)
   world.on("chat", l => chat.add(l.name || "server", l.text, l.name ? colourOf(game.players().find(p => p.name === l.name)?.dialect) : ""))
-  world.on("joined", p => p.own || p.name === world.name || chat.add("", `${plain(p.name, 32)} has come`))
+  world.on("joined", p => p.own || p.name === world.name || !told || chat.add("", `${plain(p.name, 32)} has come`))
   world.on("left", p => chat.add("", `${plain(p.name, 32)} has gone`))
   if (again) news("You are back")
 }
