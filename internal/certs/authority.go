@@ -46,6 +46,7 @@ type AuthorityConfig struct {
 type Authority struct {
 	c       AuthorityConfig
 	manager *autocert.Manager
+	ask     http.Client // of the directory
 	web     http.Server
 	at      net.Listener // of challenges; nil: there is none
 	has     atomic.Bool  // a certificate was obtained
@@ -64,10 +65,8 @@ var (
 func New(c AuthorityConfig) (*Authority, error) {
 	a := &Authority{c: c}
 	a.asks, a.stop = context.WithCancel(context.Background())
-	client := &acme.Client{DirectoryURL: cmp.Or(c.Directory, autocert.DefaultACMEDirectory)}
-	if c.Roots != nil {
-		client.HTTPClient = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.Roots}}, Timeout: time.Minute}
-	}
+	a.ask.Transport, a.ask.Timeout = &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: c.Roots}}, time.Minute
+	client := &acme.Client{DirectoryURL: cmp.Or(c.Directory, autocert.DefaultACMEDirectory), HTTPClient: &a.ask}
 	a.manager = &autocert.Manager{Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(c.Dir), HostPolicy: autocert.HostWhitelist(c.Host), Client: client}
 	if c.Challenges != "" {
 		at, err := net.Listen("tcp", c.Challenges)
@@ -76,9 +75,15 @@ func New(c AuthorityConfig) (*Authority, error) {
 			return nil, fmt.Errorf("certs: %w", err)
 		}
 		a.at = &few{Listener: at, places: make(chan struct{}, challengeConns), closed: make(chan struct{})}
-		a.web.Handler = a.manager.HTTPHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		answers := a.manager.HTTPHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "only ACME challenges are answered here", http.StatusNotFound)
 		}))
+		a.web.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if name, _, err := net.SplitHostPort(r.Host); err == nil {
+				r.Host = name // an authority of one's own may ask at another port than 80; the manager compares names
+			}
+			answers.ServeHTTP(w, r)
+		})
 		a.web.ReadTimeout, a.web.WriteTimeout, a.web.MaxHeaderBytes = challengeTimeout, challengeTimeout, 8<<10
 		a.web.ErrorLog = slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug)
 		a.web.SetKeepAlivesEnabled(false)
@@ -143,6 +148,7 @@ func (a *Authority) obtain(ctx context.Context) {
 // Close stops answering challenges and asking.
 func (a *Authority) Close() {
 	a.stop()
+	a.ask.CloseIdleConnections()
 	a.web.Close()
 	a.group.Wait()
 }
