@@ -34,6 +34,7 @@ type Flow struct {
 	arrived uint64        // bytes of datagrams of which an acknowledgement of the stream says that they have arrived, or were lost
 	resent  uint64        // bytes that the system has sent again
 	again   time.Duration // when it was last seen to do so
+	full    bool          // the system sent no more when it was last asked
 	gap     bool          // something arrived behind what is missing
 	heard   uint64        // segments with data that came from the peer
 	sampled uint64        // bytes of the stream of which it is known how long they took
@@ -50,6 +51,7 @@ type Flow struct {
 	rtt    time.Duration // the round trip, smoothed, as the system knows it
 	waits  bool          // what was found then had waited
 	late   bool          // what was found then had waited for long
+	silent bool          // it had waited for so long that it is not lost by chance
 	loaded bool          // the stream holds much more than its narrow path does
 	watch  watch
 
@@ -65,6 +67,7 @@ type mark struct {
 	at     time.Duration
 	end    uint64
 	beside uint64 // datagram bytes that went out before
+	held   bool   // the system did not send them at once
 	bytes  uint64 // of both since the mark before
 }
 
@@ -75,6 +78,8 @@ type Arrivals struct {
 	RTT    time.Duration // the round trip, smoothed
 	Least  time.Duration // the least round trip
 	Resent uint64        // bytes that were sent again
+	Unsent int           // bytes that were written and have not been sent yet
+	Full   bool          // nothing more is sent until something is acknowledged
 	Sacked int           // segments that arrived behind a gap
 	Heard  uint64        // segments with data that came from the peer
 }
@@ -118,7 +123,7 @@ func (f *Flow) mark(at time.Duration) {
 		f.at(f.count - 1).end = f.written
 		return
 	}
-	m := mark{at: at, end: f.written, beside: f.beside}
+	m := mark{at: at, end: f.written, beside: f.beside, held: f.full && f.ticks <= 1}
 	m.bytes = m.end + m.beside - f.marked
 	f.marked = m.end + m.beside
 	*f.at(f.count) = m
@@ -149,6 +154,7 @@ func (f *Flow) Look(at time.Duration, a Arrivals) {
 		f.resent, f.again = a.Resent, at
 	}
 	a.Acked = min(max(a.Acked, f.acked), f.written)
+	f.begin(at, &a)
 	newest, burst := f.pass(a.Acked)
 	far, isFar := f.behind(a.Acked, a.Sacked)
 	beyond := uint64(0)
@@ -156,7 +162,7 @@ func (f *Flow) Look(at time.Duration, a Arrivals) {
 		newest, burst, beyond = far, 0, far.end-a.Acked // the gap counts as arrived: it will be, and is small
 	}
 	n := max(int(a.Acked+beyond)-int(f.acked+f.beyond), 0)
-	exact := a.Heard-f.heard <= 1
+	exact := a.Heard == f.heard || a.Heard == f.heard+1 && (!f.maySeemSlow() || at-before <= exactTime)
 	f.acked, f.beyond, f.heard, f.gap = a.Acked, beyond, a.Heard, a.Sacked > 0
 	rtt := time.Duration(0)
 	if newest.end > f.sampled {
@@ -164,8 +170,8 @@ func (f *Flow) Look(at time.Duration, a Arrivals) {
 		if isFar || newest.at > f.again { // else it may be what was sent again, or have waited for that
 			rtt = roundTrip(before, at-a.Ago, newest.at, &a, exact)
 		}
-		if isFar && f.isAlone() && f.watch.isDelayed(rtt) {
-			rtt = 0 // there may be several gaps, and less behind them
+		if (isFar && f.isAlone() || (isFar || newest.held) && f.maySeemSlow()) && f.watch.isDelayed(rtt) && f.doubts() {
+			rtt = 0 // there may be several gaps, and less behind them; or it waited here
 		}
 	}
 	if a.Least > 0 && (f.least == 0 || a.Least < f.least) {
@@ -176,11 +182,16 @@ func (f *Flow) Look(at time.Duration, a Arrivals) {
 	if newest.beside > f.arrived {
 		beside, f.arrived = int(newest.beside-f.arrived), newest.beside
 	}
+	again := f.watch.delayed
 	if rtt > 0 {
 		f.watch.sample(f, at, &newest, rtt)
 	}
 	f.watch.expire(f, at)
-	f.arrive(at, rtt, n, min(burst, n), beside)
+	told := rtt
+	if f.watch.delayed && !again && f.maySeemSlow() && rtt < f.watch.usual+gatheredTime {
+		told = 0 // the peer may have answered late: a queue shows in the next one, too
+	}
+	f.arrive(at, told, n, min(burst, n), beside)
 	if f.watch.held > 0 {
 		f.heldArrived(at, at-a.Ago, n)
 	}
@@ -189,8 +200,33 @@ func (f *Flow) Look(at time.Duration, a Arrivals) {
 	if f.count > 0 {
 		age = at - f.at(0).at
 	}
+	if f.maySeemSlow() {
+		age = f.watch.age(f, at)
+	}
 	f.waits = max(rtt, age) > max(a.Least, f.watch.usual)+lookWait+2*f.watch.spread
 	f.late = age > max(a.Least, f.watch.least)+lateTime
+	f.silent = age > max(a.Least, f.watch.least)+silentTime
+}
+
+// doubts reports whether what seems to have waited is left out, as losses can look like that. Where all seems to, it has.
+func (f *Flow) doubts() bool {
+	if f.isAlone() {
+		return true
+	}
+	f.watch.doubted++
+	return f.watch.doubted <= mostDoubted
+}
+
+// begin has what the system has not sent yet begin now: while something is missing, it sends little. Datagrams do not wait for that, so it is no
+// sign of how they fare.
+func (f *Flow) begin(at time.Duration, a *Arrivals) {
+	f.full = a.Full || a.Unsent > 0
+	if !f.maySeemSlow() {
+		return
+	}
+	for i := f.count - 1; i >= 0 && f.at(i).end+uint64(a.Unsent) > f.written; i-- {
+		f.at(i).at, f.at(i).held = at, true
+	}
 }
 
 // arrive tells the path what has come: n bytes of the stream, the last of them in one burst, and datagrams beside. How long
@@ -293,8 +329,12 @@ func (f *Flow) Pace(at time.Duration, pending int) Pace {
 		fresh := f.written + f.beside - f.marked
 		p.Probe = f.isWatched() && fresh > 0 || fresh >= probeMany || f.probed >= lookProbe && fresh >= probeBytes
 	}
-	if f.late && (f.isAlone() || f.watch.held == 0) { // of datagrams too: they fill the queue in which the stream waits
+	switch {
+	case !f.late:
+	case f.isAlone() || f.watch.held == 0 && !f.maySeemSlow() || f.silent && f.maySeemSlow(): // of datagrams too: they fill the queue in which the stream waits
 		p.Budget = 0
+	case f.watch.held == 0: // it may have been lost
+		p.Budget = min(p.Budget, heldBytes)
 	}
 	return p
 }
@@ -308,6 +348,11 @@ func (f *Flow) Estimate() pace.Estimate {
 
 // isAlone reports whether the stream carries everything: datagrams do not wait behind what the stream holds.
 func (f *Flow) isAlone() bool { return f.beside == 0 || f.alone > aloneTicks }
+
+// maySeemSlow reports whether what the stream has lost may be taken for a queue: there are datagrams beside it, and nothing shows that the path is
+// narrow. Then it takes more to believe in one, as the stream alone tells how all fares: what is behind a gap waits for it, and so does what the
+// system holds back while its window is small.
+func (f *Flow) maySeemSlow() bool { return !f.isAlone() && !f.path.Narrow() }
 
 // holds reports whether the stream holds more than its narrow path should.
 func (f *Flow) holds(unacked uint64) bool {

@@ -91,7 +91,7 @@ func (p *watched) tick() {
 	at := time.Duration(p.ticks)*50*time.Millisecond + 1
 	if p.flow.Begin(at, p.written, 0) {
 		p.looks++
-		p.flow.Look(at, Arrivals{Acked: i.Acked, Ago: i.LastAck, RTT: i.RTT, Least: i.Least, Resent: i.Resent, Sacked: i.Sacked, Heard: i.Heard})
+		p.flow.Look(at, Arrivals{Acked: i.Acked, Ago: i.LastAck, RTT: i.RTT, Least: i.Least, Resent: i.Resent, Unsent: i.Unsent, Full: i.Full, Sacked: i.Sacked, Heard: i.Heard})
 	}
 	pace := p.flow.Pace(at, max(i.Unsent-maxUnsent, 0))
 	if rate, changed := p.flow.Limit(); changed {

@@ -39,6 +39,7 @@ func (k *kernel) arrivals(c *Conn, taken uint64) (a Arrivals, ok bool) {
 		Acked: i.Bytes_acked, Ago: time.Duration(i.Last_ack_recv) * time.Millisecond,
 		RTT: time.Duration(i.Rtt) * time.Microsecond, Least: time.Duration(i.Min_rtt) * time.Microsecond, Resent: i.Bytes_retrans,
 		Sacked: int(i.Sacked), Heard: uint64(i.Data_segs_in),
+		Unsent: int(i.Notsent_bytes), Full: i.Unacked+i.Retrans >= i.Sacked+i.Lost+i.Snd_cwnd,
 	}
 	if i.Min_rtt == math.MaxUint32 {
 		a.Least = 0 // nothing was measured yet

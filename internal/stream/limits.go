@@ -46,6 +46,9 @@ const (
 	// do without, whatever is known of the path: longer than any peer takes to acknowledge, and a tick.
 	lateTime = 150 * time.Millisecond
 
+	// silentTime is that of a stream with datagrams beside it, as long as nothing shows that its path is narrow: what waits may wait for what was lost.
+	silentTime = 300 * time.Millisecond
+
 	// loadTime and loadBytes are what a narrow path may have waiting, beside a round trip's bytes: those of two ticks, and a
 	// little for what is sent in any case. With twice that, nothing is added until it is as little.
 	loadTime  = 100 * time.Millisecond
@@ -56,7 +59,7 @@ const (
 	busyBytes = 2 << 10
 
 	// maxMarks bounds the ticks of which it is remembered when they were written, until their bytes have arrived. A peer that
-	// acknowledges nothing costs 1.5 KiB by that.
+	// acknowledges nothing costs 2.5 KiB by that.
 	maxMarks = 64
 
 	// lookBytes and lookTicks are from how many bytes on that may be under way, or after how long, the system is asked what of a
@@ -73,6 +76,18 @@ const (
 	lookProbe  = 4
 	probeBytes = 4 << 10
 	probeMany  = 8 << 10
+
+	// recoverTime is for how long a stream that has lost something is looked at in each tick: the system may hold back what is written.
+	recoverTime = 500 * time.Millisecond
+
+	// gatheredTime is how much longer than usual a single round trip may take because the peer acknowledges late.
+	gatheredTime = 70 * time.Millisecond
+
+	// mostDoubted is how many round trips in a row that were long may each be of something lost.
+	mostDoubted = 4
+
+	// exactTime is how long after a look what the peer has sent by itself is taken for its answer.
+	exactTime = 75 * time.Millisecond
 
 	// clockStep is how exactly a system knows when an acknowledgement came.
 	clockStep = 4 * time.Millisecond

@@ -13,6 +13,7 @@ type watch struct {
 	spread time.Duration // by how much it differs from the one before
 
 	prompt  time.Duration // when the newest bytes were written that came in time: those before are late by bad luck
+	doubted int           // round trips in a row that were long and may not have been
 	overdue int           // how many marks since then are so late that they are lost, or something waits
 	delayed bool          // the newest that came took calmWait longer than usual
 	late    bool          // it took overdueWait longer
@@ -72,6 +73,7 @@ func (w *watch) sample(f *Flow, at time.Duration, m *mark, took time.Duration) {
 	}
 	w.last = took
 	if !w.delayed {
+		w.doubted = 0
 		w.prompt = max(w.prompt, m.at)
 	}
 	w.raise(at, m)
@@ -128,11 +130,25 @@ func (w *watch) expire(f *Flow, at time.Duration) {
 	}
 }
 
+// age returns for how long the oldest bytes have been under way that may wait for something on the path. What the peer has got behind a
+// gap does not, nor what was written before something came in time: that was lost.
+func (w *watch) age(f *Flow, at time.Duration) time.Duration {
+	for i := range f.count {
+		if m := f.at(i); m.at > w.prompt && m.end > f.acked+f.beyond {
+			return at - m.at
+		}
+	}
+	return 0
+}
+
 // isWatched reports whether more is to be known of the path soon.
 func (f *Flow) isWatched() bool {
 	w := &f.watch
-	return f.path.Narrow() || f.waits || w.held > 0 || w.most > 0 || w.overdue > 0
+	return f.path.Narrow() || f.waits || w.held > 0 || w.most > 0 || w.overdue > 0 || f.maySeemSlow() && f.recovers()
 }
+
+// recovers reports whether the system has sent something again of late.
+func (f *Flow) recovers() bool { return f.again > 0 && f.looked-f.again < recoverTime }
 
 // restrain bounds what a tick may send while it is not known what the path takes, or if that is in doubt.
 func (f *Flow) restrain(at time.Duration, bytes int) int {

@@ -87,7 +87,7 @@ func (l *slowLine) drained(now time.Time) bool {
 func (l *slowLine) pace(now time.Time, beside int) stream.Pace {
 	at, i := l.at(now), l.Info(now)
 	if l.flow.Begin(at, l.written, beside) {
-		l.flow.Look(at, stream.Arrivals{Acked: i.Acked, Ago: i.LastAck, RTT: i.RTT, Least: i.Least, Resent: i.Resent, Sacked: i.Sacked, Heard: i.Heard})
+		l.flow.Look(at, stream.Arrivals{Acked: i.Acked, Ago: i.LastAck, RTT: i.RTT, Least: i.Least, Resent: i.Resent, Unsent: i.Unsent, Full: i.Full, Sacked: i.Sacked, Heard: i.Heard})
 	}
 	p := l.flow.Pace(at, max(i.Unsent-slowUnsent, 0))
 	if rate, changed := l.flow.Limit(); changed {

@@ -59,6 +59,7 @@ type Info struct {
 	Resent  uint64        // bytes
 	Sacked  int           // segments behind a gap that the peer has
 	Heard   uint64        // segments with data that came
+	Full    bool          // the window has no room
 }
 
 // Info returns what is known.
@@ -67,7 +68,7 @@ func (p *Pipe) Info(now time.Time) Info {
 	s := &p.sender
 	i := Info{
 		Acked: s.acked, Unsent: len(s.out), LastAck: now.Sub(s.lastAck).Truncate(jiffy), RTT: s.srtt, Least: s.least,
-		Resent: s.resent, Heard: p.receiver.segments,
+		Resent: s.resent, Heard: p.receiver.segments, Full: s.inFlight >= int(s.window.size),
 	}
 	for j := range s.flight {
 		if s.flight[j].acked {
