@@ -41,6 +41,9 @@ func (s *server) start(t *testing.T) {
 	os.Remove(s.ready())
 	args := []string{"serve", "--data", filepath.Join(s.dir, "data"), "--ready-file", s.ready(), "--log-level", "warn", "--sight", "-1", "--registrations", "-1"}
 	for name, addr := range s.addrs {
+		if name == "duplex-feed" {
+			continue // it is at duplex's port
+		}
 		args = append(args, "--"+name, addr)
 	}
 	s.run = spawn(t, append(args, s.flags...)...)

@@ -109,7 +109,7 @@ func (p *tab) judge(t *testing.T, address string) {
 		}
 	}
 	for _, a := range asked {
-		if u, err := url.Parse(a); err != nil || !p.strays && u.Host != own.Host && u.Scheme != "data" && u.Scheme != "blob" {
+		if u, err := url.Parse(a); err != nil || !p.strays && u.Host != own.Host && u.Scheme != "data" && u.Scheme != "about" {
 			t.Errorf("%s asked for %s", address, a)
 		}
 	}
@@ -203,9 +203,19 @@ func (p *tab) fill(t *testing.T, id, text string) {
 func (p *tab) click(t *testing.T, selector string) {
 	t.Helper()
 	at := "document.querySelector(" + quote(selector) + ")"
-	p.wait(t, at+"?.checkVisibility()")
-	place := value[[2]float64](t, p, "(r => [r.x + r.width / 2, r.y + r.height / 2])("+at+".getBoundingClientRect())")
+	middle := "(r => [r.x + r.width / 2, r.y + r.height / 2])(" + at + ".getBoundingClientRect())"
+	p.wait(t, at+" && "+at+".contains(document.elementFromPoint(..."+middle+"))") // nothing is over it, and it is in the window
+	place := value[[2]float64](t, p, middle)
 	p.do(t, chromedp.MouseClickXY(place[0], place[1]))
+}
+
+// resize makes the window of a page as wide as a number of points.
+func (p *tab) resize(t *testing.T, width int64) {
+	t.Helper()
+	p.do(t, func(ctx context.Context, c *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, c, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 700, DeviceScaleFactor: 1})
+		return chromedp.Void{}, err
+	})
 }
 
 // join gives a name at the door, and waits to be in the world.
