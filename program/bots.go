@@ -82,7 +82,8 @@ holds their place. If there were any, a second table has:
 
 Bots are called bot-DIALECT-NUMBER, or NAME-NUMBER with --name. Those of realm
 register accounts, called bot-SEED-NUMBER or NAME-NUMBER. By default a server
-allows three registrations a minute from an address. For more, start it with --registrations -1.`,
+allows three registrations a minute from an address. For more, start it with
+--registrations -1.`,
 		Example: `  parley bots -n 100
   parley bots --mix replica=40,realm=10 --for 1m
   parley bots --room duel --for 5m

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,8 +32,9 @@ type echo struct {
 	hall    *carry.Hall
 	out     []datagram.Message
 	gone    int
-	hangup  netip.AddrPort
 	flooded int // answers to one datagram
+	floods  int
+	done    atomic.Int64 // floods all of whose answers have gone to the carrier
 }
 
 func (e *echo) HandleDatagram(_ time.Time, from netip.AddrPort, b []byte) {
@@ -43,6 +45,7 @@ func (e *echo) HandleDatagram(_ time.Time, from netip.AddrPort, b []byte) {
 		e.hall.Hangup(from)
 		return
 	case string(b) == "flood":
+		e.floods++
 		for range e.flooded {
 			e.out = append(e.out, datagram.Message{From: from, Data: make([]byte, 1200)})
 		}
@@ -65,6 +68,7 @@ func (e *echo) PollTransmit(buf []byte) (n int, to netip.AddrPort, ok bool) {
 	m := e.out[0]
 	if e.out = e.out[1:]; len(e.out) == 0 {
 		e.out = nil
+		e.done.Store(int64(e.floods))
 	}
 	return copy(buf, m.Data), m.From, true
 }
