@@ -363,7 +363,8 @@ func (x *replicaStage) tell(s *replicaSeat) {
 	s.conn.ReplicateBy(replicaBudget, d.urgency)
 	s.estimate = s.conn.Path()
 	s.estimate.RTT = s.conn.RTT()
-	s.moved(s.conn.Bytes())
+	in, out := s.conn.Bytes()
+	s.moved(unwrap(s.traffic.In, in), unwrap(s.traffic.Out, out))
 }
 
 // matters returns how urgent an entity is to the player who is being told, if its path does not take all: the own one comes

@@ -466,7 +466,7 @@ func BenchmarkWorstBundles(b *testing.B) {
 				}
 				for _, _, ok := world.mux.PollTransmit(buf); ok; _, _, ok = world.mux.PollTransmit(buf) {
 				}
-				c.endpoint.malformed.count = 0
+				c.endpoint.malformed = 0
 			}
 		})
 	}

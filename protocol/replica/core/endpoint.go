@@ -92,10 +92,12 @@ type Endpoint struct {
 	link    *linkState
 	view    *view // server, once something is replicated
 
-	receiver  reliable.Receiver
-	malformed malformed // its place makes sender begin a cache line: see TestHotFieldsLieTogether
-	sender    reliable.Sender
-	outgoing  waitingMessages // ordered messages on their way into the window
+	receiver       reliable.Receiver
+	malformedSince time.Duration // since born; these three make sender begin a cache line: see TestHotFieldsLieTogether
+	malformed      int32
+	wrote          uint32 // bytes, counted by the mux
+	sender         reliable.Sender
+	outgoing       waitingMessages // ordered messages on their way into the window
 
 	sync   syncState
 	store  *Store // server
@@ -120,11 +122,6 @@ type handshake struct {
 	delay time.Duration
 	sent  time.Time // of the newest init
 	acked time.Time // when the accept came
-}
-
-type malformed struct {
-	since time.Duration // since born
-	count int32
 }
 
 // control is a packet of the connection itself that waits to go out: an init, an ack, or

@@ -346,10 +346,10 @@ func (e *Endpoint) noteMalformed(now time.Time) {
 	if e.state == StateConnecting {
 		return
 	}
-	if at := now.Sub(e.born); at-e.malformed.since >= malformedSpan {
-		e.malformed = malformed{since: at}
+	if at := now.Sub(e.born); at-e.malformedSince >= malformedSpan {
+		e.malformedSince, e.malformed = at, 0
 	}
-	if e.malformed.count++; e.malformed.count > maxMalformed {
+	if e.malformed++; e.malformed > maxMalformed {
 		e.fail(now, Close{Reason: ReasonProtocol})
 	}
 }

@@ -87,9 +87,10 @@ type Conn struct {
 	// LogNumber, if the program sets it, is in each line of the log about the connection, as conn.
 	LogNumber uint32
 
+	in uint32 // bytes; those out are endpoint.wrote: a Conn has room for both between other fields only
+
 	mux      *Mux
 	endpoint Endpoint
-	in, out  uint64 // bytes
 }
 
 // NewMux returns the core of a server. The key makes its clocks unguessable.
@@ -155,7 +156,7 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	}
 	if c != nil {
 		m.last = c
-		c.in += uint64(len(b))
+		c.in += uint32(len(b))
 		c.endpoint.take(now, b)
 		if c.endpoint.hasEvents() {
 			m.conns.Touch(c)
@@ -463,7 +464,7 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
 		c.endpoint.now = m.now
 		if n, to, ok := c.endpoint.PollTransmit(buf); ok {
-			c.out += uint64(n)
+			c.endpoint.wrote += uint32(n)
 			if roster.Gone(&c.member) {
 				m.past.Out++ // its counters were taken over before this
 			}
@@ -530,8 +531,8 @@ func (c *Conn) Unacked() int { return c.endpoint.sender.Pressure().Bytes }
 // ServerTime returns the connection's clock in µs. Event.Time is a time of this clock.
 func (c *Conn) ServerTime() uint64 { return c.endpoint.ServerTime(c.mux.now) }
 
-// Bytes returns how many bytes of payload have come from the client, and how many were sent to it.
-func (c *Conn) Bytes() (in, out uint64) { return c.in, c.out }
+// Bytes returns how many bytes of payload have come from the client, and how many were sent to it. Both counts wrap around.
+func (c *Conn) Bytes() (in, out uint32) { return c.in, c.endpoint.wrote }
 
 // Stats returns the counters of the connection.
 func (c *Conn) Stats() Stats { return c.endpoint.Stats() }
