@@ -25,12 +25,11 @@ type carrier struct {
 	out     *datagram.SendBatch
 }
 
-// Join returns a carrier of all that base carries and of a Hall's sessions. Only one carrier may have a Hall. A nil Hall is none: then it
-// returns base.
-func Join(base datagram.Carrier, h *Hall) datagram.Carrier {
-	if h == nil {
-		return base
-	}
+// Join returns a carrier of all that base carries and of a Hall's sessions. Only one carrier may have a Hall. Without sessions it returns
+// base.
+func Join(base datagram.Carrier, s Sessions) datagram.Carrier { return s.join(base) }
+
+func (h *Hall) join(base datagram.Carrier) datagram.Carrier {
 	c := &carrier{Carrier: base, hall: h, batch: datagram.NewSessionBatch(turnBatch, MaxDatagram), arena: make([]byte, turnBatch*MaxDatagram)}
 	c.keep = c.route
 	h.come.Lock()

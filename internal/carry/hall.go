@@ -38,6 +38,9 @@ type Config struct {
 type Building struct {
 	config Config
 
+	// sources is Hall. As it is a value, a program that makes no building does not have the code: a game that imports package parley is light.
+	sources func(dialect string) admission.Sources
+
 	mu    sync.Mutex
 	rates *admission.Buckets // nil: no limits
 	crowd *admission.Crowd
@@ -53,6 +56,7 @@ func NewBuilding(c Config) *Building {
 		c.OfHost = defaultOfHost
 	}
 	b := &Building{config: c, crowd: admission.NewCrowd(c.OfHost), halls: map[string]*Hall{}}
+	b.sources = func(dialect string) admission.Sources { return b.Hall(dialect) }
 	if c.OfHost > 0 {
 		var key admission.Key
 		cryptorand.Read(key[:])
@@ -68,11 +72,16 @@ func (b *Building) UseBans(banned func(now time.Time, addr netip.Addr) bool) {
 	}
 }
 
-// Hall returns the hall of a dialect, which is made with the first call. A nil Building has none.
-func (b *Building) Hall(dialect string) *Hall {
+// Sessions returns the hall of a dialect for the dialect's configuration, nil for a nil Building: see HallOf.
+func (b *Building) Sessions(dialect string) admission.Sources {
 	if b == nil {
 		return nil
 	}
+	return b.sources(dialect)
+}
+
+// Hall returns the hall of a dialect, which is made with the first call.
+func (b *Building) Hall(dialect string) *Hall {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.halls[dialect]
@@ -96,10 +105,12 @@ func BuildingOf(browsers interface{ Dialects() []string }) *Building {
 	return b
 }
 
-// HallOf returns the hall that a dialect's configuration has, nil if it has none.
-func HallOf(sessions admission.Sources) *Hall {
-	h, _ := sessions.(*Hall)
-	return h
+// HallOf returns the hall that a dialect's configuration has, and one without sessions if it has none.
+func HallOf(sessions admission.Sources) Sessions {
+	if s, ok := sessions.(Sessions); ok {
+		return s
+	}
+	return nobody{}
 }
 
 // Find returns the hall of a dialect that a server serves, nil if there is none.

@@ -16,12 +16,11 @@ type streams struct {
 	stalled, again []*StreamSession // with bytes that were not taken
 }
 
-// JoinStreams returns a carrier of all that base carries and of a Hall's streams. Only one carrier may have a Hall. A nil Hall is none:
-// then it returns base.
-func JoinStreams(base stream.Carrier, h *Hall) stream.Carrier {
-	if h == nil {
-		return base
-	}
+// JoinStreams returns a carrier of all that base carries and of a Hall's streams. Only one carrier may have a Hall. Without sessions it
+// returns base.
+func JoinStreams(base stream.Carrier, s Sessions) stream.Carrier { return s.joinStreams(base) }
+
+func (h *Hall) joinStreams(base stream.Carrier) stream.Carrier {
 	h.streamed.Store(true)
 	return &streams{Carrier: base, hall: h}
 }

@@ -60,13 +60,10 @@ func (r *Room) holdSeat(p *Player, until uint64) {
 	if p.departs {
 		p.ends = min(until, r.sim.Tick()+r.ticksOf(departHold))
 	}
-	i, _ := slices.BinarySearchFunc(r.away, p.ends+1, func(o *Player, ends uint64) int {
-		if o.ends < ends {
-			return -1
-		}
-		return 1
-	})
-	r.away = slices.Insert(r.away, i, p)
+	r.away = append(r.away, p)
+	for i := len(r.away) - 1; i > 0 && r.away[i-1].ends > p.ends; i-- {
+		r.away[i-1], r.away[i] = p, r.away[i-1]
+	}
 }
 
 // ticksOf returns how many ticks a time has.

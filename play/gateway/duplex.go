@@ -98,7 +98,7 @@ func newDuplex(h *Hub, c DuplexConfig) (*Duplex, duplex.Config) {
 	}
 	return d, duplex.Config{
 		Schema: schema.Duplex(h.Schema()), MaxPlayers: h.cfg.MaxPlayers, TakeID: d.takeNumber, FreeID: d.freeNumber,
-		Judge: d.judge, Enter: d.mayEnter, WaitingPerAddress: waiting, Sessions: h.hall("duplex"), Banned: h.cfg.Banned, Proxies: h.cfg.Proxies, Log: c.Log,
+		Judge: d.judge, Enter: d.mayEnter, WaitingPerAddress: waiting, Sessions: h.inBrowsers("duplex"), Banned: h.cfg.Banned, Proxies: h.cfg.Proxies, Log: c.Log,
 	}
 }
 

@@ -346,14 +346,14 @@ func (h *Hub) Shutdown(late context.Context) error {
 	return errors.Join(append(errs, h.gate.close(late))...)
 }
 
-// hall returns the sessions of a dialect's players in browsers. It may be nil, and can be used then.
-func (h *Hub) hall(dialect string) *carry.Hall {
-	return carry.BuildingOf(h.cfg.Browsers).Hall(dialect)
+// inBrowsers returns the sessions of a dialect's players in browsers, nil if there are none.
+func (h *Hub) inBrowsers(dialect string) admission.Sources {
+	return carry.BuildingOf(h.cfg.Browsers).Sessions(dialect)
 }
 
 // carrierOf returns what brings the stream of a player: what brings the dialect's streams, if it is no session.
 func (h *Hub) carrierOf(dialect string, peer netip.AddrPort, usual string) string {
-	if k := h.hall(dialect).StreamKind(peer); k != datagram.UDP {
+	if k := carry.HallOf(h.inBrowsers(dialect)).StreamKind(peer); k != datagram.UDP {
 		return k.String()
 	}
 	return usual

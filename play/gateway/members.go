@@ -2,7 +2,7 @@ package gateway
 
 import (
 	"cmp"
-	"slices"
+	"sort"
 
 	"parley/play/message"
 	"parley/world"
@@ -86,7 +86,7 @@ func (m *members) note(n member) {
 
 // at returns where the first change is whose number is not below one.
 func (m *members) at(number uint64) int {
-	i, _ := slices.BinarySearchFunc(m.list, number, func(e member, n uint64) int { return cmp.Compare(e.number, n) })
+	i := sort.Search(len(m.list), func(i int) bool { return m.list[i].number >= number })
 	return i
 }
 
@@ -173,17 +173,28 @@ func (r *Room) trim() {
 		r.members = nil
 		return
 	}
-	m.list = slices.DeleteFunc(m.list, func(e member) bool {
-		return e.what == 0 || e.what == message.MemberLeft && e.number < read
-	})
+	m.keep(func(e *member) bool { return e.what != 0 && (e.what != message.MemberLeft || e.number >= read) })
 	lost := len(m.list) - len(m.newest) - maxDeparted
-	m.list = slices.DeleteFunc(m.list, func(e member) bool { // the oldest, all at once: there may be thousands
+	m.keep(func(e *member) bool { // the oldest go, all at once: there may be thousands
 		if lost <= 0 || e.what != message.MemberLeft {
-			return false
+			return true
 		}
 		lost--
 		r.hub.stats.LostMembers++
-		return true
+		return false
 	})
 	m.full = 2*len(m.list) + maxDeparted/16
+}
+
+// keep drops the members that stays does not want.
+func (m *members) keep(stays func(e *member) bool) {
+	n := 0
+	for i := range m.list {
+		if stays(&m.list[i]) {
+			m.list[n] = m.list[i]
+			n++
+		}
+	}
+	clear(m.list[n:])
+	m.list = m.list[:n]
 }

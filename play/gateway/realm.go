@@ -131,7 +131,7 @@ func newRealm(h *Hub, c RealmConfig) (*Realm, realm.Config, error) {
 	d := &Realm{service: newService(h, "realm", "tls", realmSize), cfg: c, codec: core.NewCodec(game), typed: schema.RealmTyped(h.Schema())}
 	s.Schema, s.TickRate, s.MaxPlayers, s.OwnChat = game, h.cfg.TickRate, h.cfg.MaxPlayers, true
 	s.TerrainByTurn = true
-	s.Banned, s.Proxies, s.Sessions = h.cfg.Banned, h.cfg.Proxies, h.hall("realm")
+	s.Banned, s.Proxies, s.Sessions = h.cfg.Banned, h.cfg.Proxies, h.inBrowsers("realm")
 	if s.Plain {
 		d.carrier = "tcp"
 	}

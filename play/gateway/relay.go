@@ -72,7 +72,7 @@ type RelayConfig struct {
 func NewRelay(h *Hub, c RelayConfig) (*Relay, error) {
 	d := &Relay{service: newService(h, "relay", "udp", plainSize), seats: map[*relay.Peer]*relaySeat{}}
 	config := relay.Config{
-		MaxPeers: 2 * h.cfg.MaxPlayers, Sessions: h.hall("relay"), Banned: h.cfg.Banned, Log: c.Log,
+		MaxPeers: 2 * h.cfg.MaxPlayers, Sessions: h.inBrowsers("relay"), Banned: h.cfg.Banned, Log: c.Log,
 		Lobby: relaycore.NewEntryLobby(relaycore.EntryConfig{Unproven: c.Unproven, GameCodes: message.RelaySay + 1}),
 	}
 	server, err := relay.Listen(c.Addr, config, d.handle)

@@ -76,7 +76,7 @@ type ReplicaConfig struct {
 // NewReplica starts to serve the world over replica.
 func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 	d := newReplica(h)
-	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, EnterWithin: 10 * time.Second, Sessions: h.hall("replica"), Banned: h.cfg.Banned, Log: c.Log}, d.handle)
+	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, EnterWithin: 10 * time.Second, Sessions: h.inBrowsers("replica"), Banned: h.cfg.Banned, Log: c.Log}, d.handle)
 	if err != nil {
 		return nil, err
 	}

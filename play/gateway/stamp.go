@@ -48,7 +48,7 @@ type StampConfig struct {
 func NewStamp(h *Hub, c StampConfig) (*Stamp, error) {
 	d := &Stamp{service: newService(h, "stamp", "udp", plainSize), seats: map[*stamp.Conn]*stampSeat{}, room: c.Room}
 	config := stamp.Config{
-		MaxConns: h.cfg.MaxPlayers, MaxUnacked: spectatorBytes, Sessions: h.hall("stamp"), Banned: h.cfg.Banned, Log: c.Log,
+		MaxConns: h.cfg.MaxPlayers, MaxUnacked: spectatorBytes, Sessions: h.inBrowsers("stamp"), Banned: h.cfg.Banned, Log: c.Log,
 	}
 	server, err := stamp.Listen(c.Addr, config, d.handle)
 	if err != nil {

@@ -31,7 +31,7 @@ type Server struct {
 	mux    *core.Mux
 	shell  *shell.Server
 	mains  stream.Carrier
-	hall   *carry.Hall
+	hall   carry.Sessions
 	handle func(c *Conn, ev Event)
 	log    *slog.Logger
 

@@ -32,7 +32,7 @@ type Server struct {
 	handle      func(c *Conn, ev Event)
 	log         *slog.Logger
 	streams     stream.Carrier
-	hall        *carry.Hall
+	hall        carry.Sessions
 	shell       *shell.Server
 	times       *timeShell // nil: there is no time server
 	fingerprint string

@@ -28,7 +28,7 @@ var ErrServerClosed = errors.New("relay: server closed")
 // View, Stats, Shutdown or Close: they wait for the loops.
 type Server struct {
 	shell  *shell.Server
-	hall   *carry.Hall
+	hall   carry.Sessions
 	first  datagram.Carrier // of the first port; a loop may need it before shell is set
 	handle func(p *Peer, ev Event)
 	door   *bans.Door

@@ -27,7 +27,7 @@ var ErrServerClosed = errors.New("replica: server closed")
 // Stats, Shutdown or Close: they wait for the loop, which waits for the handler.
 type Server struct {
 	mux    *core.Mux
-	hall   *carry.Hall
+	hall   carry.Sessions
 	shell  *shell.Server
 	handle func(c *Conn, ev Event)
 	log    *slog.Logger

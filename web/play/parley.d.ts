@@ -259,7 +259,7 @@ export declare class World<G extends Game = AnyGame> {
         own: number;
     };
     /** stats count what was predicted, and how well. */
-    get stats(): import("./picture.ts").Stats;
+    get stats(): Stats;
     /** leave ends the game for this player. */
     leave(): void;
     /** start makes the first connection. It is done when the server has let the player in. */

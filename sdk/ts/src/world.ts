@@ -3,7 +3,7 @@
 import { Connection, clock } from "./connection.ts"
 import type { Event } from "./endpoint.ts"
 import { Picture } from "./picture.ts"
-import type { Member, Note, Predict } from "./picture.ts"
+import type { Member, Note, Predict, Stats } from "./picture.ts"
 import type { Action, Schema } from "./schema.ts"
 import { openWebSocket, openWebTransport } from "./transport.ts"
 import type { Transport } from "./transport.ts"
@@ -256,7 +256,7 @@ export class World<G extends Game = AnyGame> {
   get ticks(): { others: number; own: number } { return { others: this.picture.tick, own: this.picture.ownTick } }
 
   /** stats count what was predicted, and how well. */
-  get stats() { return this.picture.stats }
+  get stats(): Stats { return this.picture.stats }
 
   // ---- the connection
 
