@@ -24,7 +24,10 @@ func servePlay(t *testing.T, change ...func(*front.Config)) (*front.Server, stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { closePages(page) })
+	t.Cleanup(func() {
+		closePages(page)
+		f.closeWT()
+	})
 	return s, "http://" + page.Addr().String()
 }
 
