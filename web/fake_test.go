@@ -51,6 +51,13 @@ func (f *fakeOperator) note(name string, body any) error {
 	return f.err
 }
 
+// count returns how often a call was made.
+func (f *fakeOperator) count(name string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls[name]
+}
+
 func (f *fakeOperator) total() (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

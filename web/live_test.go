@@ -140,7 +140,7 @@ func TestWatchersShareALook(t *testing.T) {
 			go readLive(ctx, h)
 		}
 		time.Sleep(10*time.Second + time.Millisecond)
-		if n := f.calls["players"]; n < 10 || n > 11 {
+		if n := f.count("players"); n < 10 || n > 11 {
 			t.Errorf("the players were asked for %d times in ten seconds", n)
 		}
 		if w := (asked{method: "GET", path: "/v1/live"}).send(h); w.Code != 503 {
