@@ -14,6 +14,7 @@ import (
 	"parley/play/keep"
 	realmcore "parley/protocol/realm/core"
 	"parley/protocol/relay"
+	"parley/protocol/relay/connector"
 	relaycore "parley/protocol/relay/core"
 	"parley/world"
 )
@@ -88,6 +89,10 @@ type Config struct {
 	// back, over any dialect. At most 18 hours. Default 30 s; negative means not at all.
 	Hold time.Duration
 
+	// Cluster has other servers run the same rooms: ClusterOf of a node of package parley/cluster. Rooms are then kept by the cluster, and Keep
+	// must be KeepNothing. Default nil: this server is alone.
+	Cluster *Cluster
+
 	// Keep says when rooms are written to DataDir, so that a server that was stopped or killed goes on where it was: each room at
 	// its tick, and each player away until its client comes back. Rooms that were kept are resumed by Start, the main room with
 	// the seed and mode that it had. DataDir is then locked. Default KeepNothing.
@@ -114,9 +119,10 @@ type Config struct {
 	// When the game ends the main room with World.End, the recording is complete: the main room that follows is not recorded.
 	Record io.Writer
 
-	// RelayConnector makes relay speak the message set of an existing game (see protocol/relay/connector). Clients of that game
-	// then play it through this server, and none of them is in the world.
-	RelayConnector bool
+	// RelayConnector, if set, makes relay speak the message set of an existing game: it is connector.Listen of
+	// parley/protocol/relay/connector. Clients of that game then play it through this server, and none of them is in the world. It is a
+	// function so that other games compile nothing of it.
+	RelayConnector func(addr string, c connector.Config) (*connector.Server, error)
 
 	// RelayUnproven makes relay admit an address at its first package, for clients that do not answer a challenge. Default off.
 	// It is for trusted networks only: an attacker who forges addresses can take seats for them.
@@ -203,6 +209,8 @@ func (c Config) check() error {
 		return fmt.Errorf("parley: Config.MaxRooms must be at least 1, or 0 for 1000, not %d", c.MaxRooms)
 	case c.Keep > KeepTick:
 		return fmt.Errorf("parley: Config.Keep must be KeepNothing, KeepSecond or KeepTick, not %v", c.Keep)
+	case c.Cluster != nil && c.Keep != KeepNothing:
+		return fmt.Errorf("parley: Config.Cluster is set, and Config.Keep is %v: the cluster keeps the rooms, so leave Keep at KeepNothing", c.Keep)
 	case c.KeepHistory && c.Keep == KeepNothing:
 		return fmt.Errorf("parley: Config.KeepHistory is set, and Config.Keep is KeepNothing: set Keep too")
 	case c.Hold > maxHold:

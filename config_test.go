@@ -23,6 +23,7 @@ import (
 	"parley/play/bots"
 	realmcore "parley/protocol/realm/core"
 	"parley/protocol/relay"
+	"parley/protocol/relay/connector"
 	"parley/test/field"
 	"parley/world"
 )
@@ -171,7 +172,7 @@ func TestAPortInUseLeavesNothingBehind(t *testing.T) {
 		"replica":    func(c *parley.Config) { c.Replica = udp.LocalAddr().String() },
 		"stamp":      func(c *parley.Config) { c.Stamp = udp.LocalAddr().String() },
 		"relay":      func(c *parley.Config) { c.Relay = udp.LocalAddr().String() },
-		"connector":  func(c *parley.Config) { c.Relay, c.RelayConnector = udp.LocalAddr().String(), true },
+		"connector":  func(c *parley.Config) { c.Relay, c.RelayConnector = udp.LocalAddr().String(), connector.Listen },
 		"duplex":     func(c *parley.Config) { c.Duplex = tcp.Addr().String() },
 		"realm":      func(c *parley.Config) { c.Realm = tcp.Addr().String() },
 		"realm-time": func(c *parley.Config) { c.RealmTime = udp.LocalAddr().String() },

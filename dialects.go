@@ -62,8 +62,8 @@ func (s *Server) relay(c Config) error {
 	if c.Relay == Off {
 		return nil
 	}
-	if c.RelayConnector {
-		d, err := connector.Listen(c.Relay, connector.Config{Banned: s.bans.set.Holds, Log: c.Log})
+	if c.RelayConnector != nil {
+		d, err := c.RelayConnector(c.Relay, connector.Config{Banned: s.bans.set.Holds, Log: c.Log})
 		if err != nil {
 			return err
 		}

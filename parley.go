@@ -132,6 +132,9 @@ func Start(g Game, c Config) (*Server, error) {
 		}
 		s.shelf, config.Shelf = shelf, shelf
 	}
+	if c.Cluster != nil {
+		config.Cluster = c.Cluster.nodes
+	}
 	hub, err := gateway.New(config)
 	if err != nil {
 		s.cancel()

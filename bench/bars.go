@@ -171,18 +171,22 @@ func (j *judgement) crowd() {
 	}
 }
 
-// room: "CPU a client below Colyseus's by at least 3 ×; bytes an object-tick at most 12", and 6.5 where x and y are quantised. That
-// one has half the bytes to send, so its CPU is not held against others.
+// room: "CPU a client below Colyseus's by at least 3 ×; bytes an object-tick at most 12", and 6.5 where x and y are quantised. Those rows
+// have half the bytes to send, so their CPU is not held against others. Over WebSocket the bar is "half of Colyseus' CPU on the same transport".
 func (j *judgement) room() {
 	for _, kase := range roomWork.cases {
-		for _, own := range j.rows("W4", kase, func(p Peer) bool { return p.Room == replicaRoomQ }) {
+		for _, own := range j.rows("W4", kase, func(p Peer) bool { return p.Room == replicaRoomQ || p.Room == replicaRoomWSQ }) {
 			j.most("W4", own.Figures["bytes"], 6.5, "%s, %s: bytes an object-tick", own.Peer, kase)
 		}
-		for _, own := range j.rows("W4", kase, func(p Peer) bool { return isOurs(p) && p.Room != replicaRoomQ }) {
-			for _, other := range j.rows("W4", kase, func(p Peer) bool { return !p.Ours && p.Room != udpRoom }) {
+		for _, own := range j.rows("W4", kase, func(p Peer) bool { return p.Room == replicaRoom || p.Room == replicaRoomWS }) {
+			bound := 3.0
+			if p, _ := peerNamed(own.Peer); p.TCP {
+				bound = 2
+			}
+			for _, other := range j.rows("W4", kase, func(p Peer) bool { return p.Name == "colyseus" }) {
 				// Of a client-tick, as not everyone held the rate.
 				if ratio, ok := j.r.ratio("each", other, own); ok {
-					j.least("W4", ratio, 3, "%s, %s: server CPU of %s by ours", own.Peer, kase, other.Peer)
+					j.least("W4", ratio, bound, "%s, %s: server CPU of %s by ours", own.Peer, kase, other.Peer)
 				}
 			}
 			j.most("W4", own.Figures["bytes"], 12, "%s, %s: bytes an object-tick", own.Peer, kase)

@@ -17,6 +17,8 @@ var replicaPeers = []Peer{
 	replicaPeer("replica unreliable", replica.Unreliable),
 	{Name: "replica entities", Settings: "an entity an object, x and y in one variable, Replicate in each tick", Ours: true, Only: true, Room: replicaRoom},
 	{Name: "replica entities q", Settings: "the same, x and y in steps of 1/8: 16 bits each", Ours: true, Only: true, Room: replicaRoomQ},
+	{Name: "replica entities ws", Settings: "replica entities over WebSocket, as browsers come", Ours: true, Only: true, TCP: true, Room: replicaRoomWS},
+	{Name: "replica entities ws q", Settings: "replica entities q over WebSocket", Ours: true, Only: true, TCP: true, Room: replicaRoomWSQ},
 }
 
 // messageName is empty, as every message carries it: the game has one kind of message.

@@ -15,7 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var tcpPeers = []Peer{tcpPeer, buffered(tcpPeer)}
+var tcpPeers = []Peer{tcpPeer, buffered(tcpPeer), {
+	Name: "tcp room", Settings: "a write for each client in each tick, epoll: the floor of those over TCP", Only: true, TCP: true, Room: tcpRoom,
+}}
 
 // rushWrite is how much a stream is given in one write by a sender with a buffer before it.
 const rushWrite = 64 << 10

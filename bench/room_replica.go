@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/admission"
 	"parley/play/message"
 	"parley/protocol/replica"
 	"parley/protocol/replica/core"
@@ -15,15 +16,21 @@ import (
 
 // replicaRoom replicates each object as an entity with one variable of eight bytes: x and y
 // change together, so they need one id and one size.
-var replicaRoom = placeForm{
-	core.DataChars,
-	func(b []byte, place [8]byte) []byte { return append(b, place[:]...) },
-	func(_, b []byte) []byte { return b },
-}.room()
+var (
+	replicaRoom = doubles.room()
+	doubles     = placeForm{
+		core.DataChars,
+		func(b []byte, place [8]byte) []byte { return append(b, place[:]...) },
+		func(_, b []byte) []byte { return b },
+	}
+)
 
 // replicaRoomQ does the same with a world that needs no more than eighths of x and y, by the tag of its
 // kind: four bytes, as our game server sends them.
-var replicaRoomQ = placeForm{core.DataUint, putSteps, getSteps}.room()
+var (
+	replicaRoomQ = steps.room()
+	steps        = placeForm{core.DataUint, putSteps, getSteps}
+)
 
 // object is a thing of a room, from 0 to where the times of roomCycle end.
 type object struct {
@@ -65,7 +72,7 @@ type placeForm struct {
 
 func (p placeForm) room() *Room {
 	return &Room{
-		Listen: func(objects int) (RoomServer, error) { return listenReplicaRoom(objects, p) },
+		Listen: func(objects int) (RoomServer, error) { return listenReplicaRoom(objects, p, nil) },
 		Join:   func(now time.Time, addr netip.AddrPort) (Member, error) { return joinReplicaRoom(now, addr, p) },
 	}
 }
@@ -87,9 +94,9 @@ type replicaRoomServer struct {
 	buf     []byte
 }
 
-func listenReplicaRoom(objects int, form placeForm) (RoomServer, error) {
+func listenReplicaRoom(objects int, form placeForm, browsers admission.Sources) (*replicaRoomServer, error) {
 	r := &replicaRoomServer{form: form}
-	s, err := replica.Listen(loopback, replica.Config{}, func(c *replica.Conn, ev replica.Event) {
+	s, err := replica.Listen(loopback, replica.Config{Sessions: browsers}, func(c *replica.Conn, ev replica.Event) {
 		if ev.Kind != replica.EventConnected {
 			return
 		}
@@ -130,11 +137,15 @@ func (r *replicaRoomServer) Bytes() uint64 { return r.Stats().Socket.OutBytes }
 
 // joinReplicaRoom begins a client that looks at another object each time.
 func joinReplicaRoom(now time.Time, addr netip.AddrPort, form placeForm) (Member, error) {
+	return newDatagramMember(addr, replicaRoomEndpoint(now, addr, form))
+}
+
+func replicaRoomEndpoint(now time.Time, addr netip.AddrPort, form placeForm) endpoint {
 	e := core.NewClient(now, addr, replica.Config{}, replicaShared)
 	var linked bool
 	var times uint8
 	var buf []byte
-	return newDatagramMember(addr, endpoint{
+	return endpoint{
 		core:  e,
 		ready: func() bool { return linked },
 		send:  func(now time.Time, b []byte) error { return e.Send(now, replica.Unreliable, messageName, b) },
@@ -163,5 +174,5 @@ func joinReplicaRoom(now time.Time, addr netip.AddrPort, form placeForm) (Member
 			}
 			return nil
 		},
-	})
+	}
 }

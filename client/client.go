@@ -48,9 +48,10 @@ type Client struct {
 	events []Event // that no frame has had yet, the core's newest excepted
 	kept   []kept  // what the player did while it was away
 	away   bool
-	over   bool  // the player is out of the game
-	why    error // and why
-	closed bool  // by Close
+	name   string // of a player who is away
+	over   bool   // the player is out of the game
+	why    error  // and why
+	closed bool   // by Close
 }
 
 // Dial joins a game at one of several addresses, separated by commas: the first that answers. It returns when the server has let the
@@ -207,6 +208,9 @@ func Act[T any](c *Client, v T) error {
 // Act does an action of the game, as the function Act does, for programs that know actions by their schema. params has a value for each
 // field; an entity among them is an ID of the frame's world.
 func (c *Client) Act(a *world.Action, params ...world.Value) error {
+	if a == nil {
+		return errors.New("client: there is no such action: the game's schema has those that there are")
+	}
 	if len(params) != len(a.Fields) {
 		return fmt.Errorf("client: the action %s has %d parameters, not %d", a.Name, len(a.Fields), len(params))
 	}

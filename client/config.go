@@ -53,7 +53,8 @@ type Config struct {
 	// Plain turns realm's TLS off: a password then crosses the network in clear.
 	Plain bool
 
-	// TickRate is the server's ticks a second, over realm and stamp, which do not tell it. Default 20.
+	// TickRate is the server's ticks a second, over realm and stamp, which do not tell it. Default 20. Over realm the own entity is where
+	// the server has it only if this is right.
 	TickRate int
 
 	// FirstType and RealmFields are for a server of realm with a profile of its own: the number of the kind that is type 0, and the
@@ -82,7 +83,13 @@ func (c *Config) line(urls string, g world.Game, s *world.Schema) (line.Config, 
 			return l, fmt.Errorf("client: more than %d addresses: leave some out", maxWays)
 		}
 		u, err := url.Parse(strings.TrimSpace(text))
-		if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		if err == nil && u.Hostname() != "" && strings.Trim(u.Path, "/") != "" {
+			return l, fmt.Errorf("client: %q has a path: leave out %s; Config.Room says which room", hidden(text), u.Path)
+		}
+		if err == nil && strings.Contains(strings.TrimSuffix(u.Host, ":"+u.Port()), ":") && !strings.HasPrefix(u.Host, "[") {
+			return l, fmt.Errorf("client: %q has an IPv6 address without brackets: write one such as %s://[::1]:7000", hidden(text), u.Scheme)
+		}
+		if err != nil || u.Hostname() == "" || u.RawQuery != "" {
 			return l, fmt.Errorf("client: %q is no address: write one such as replica://127.0.0.1:7000", hidden(text))
 		}
 		dialect, carrier, named := strings.Cut(u.Scheme, "+")

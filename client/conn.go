@@ -25,7 +25,7 @@ func (c *Client) listen(conn *line.Conn) (r line.Reader) {
 	case conn.Realm != nil:
 		x := conn.Realm
 		reader, err := picture.NewRealm(c.core, c.realm, picture.RealmSend{
-			Update: x.Update, Act: x.Act, Say: x.Say, Temporary: x.Temporary, Tick: x.ServerTick, Codec: x.Codec(),
+			Update: x.Update, Act: x.Act, Say: x.Say, Want: x.Want, Temporary: x.Temporary, Tick: x.ServerTickPart, Codec: x.Codec(),
 		})
 		if err != nil {
 			panic("client: a game that was prepared is invalid: " + err.Error())
@@ -64,10 +64,11 @@ func (c *Client) connection(n line.Notice) {
 	ev := Event{Own: true, Text: n.Text}
 	switch n.Kind {
 	case line.Away:
-		ev.Kind, c.away = Away, true
+		c.name = c.core.Name() // a new connection tells it later
+		ev.Kind, ev.Name, c.away = Away, c.name, true
 		c.core.Lost(time.Now())
 	case line.Back:
-		ev.Kind, c.away = Back, false
+		ev.Kind, ev.Name, c.away = Back, c.name, false
 		c.core.Entered()
 		c.catchUp()
 	case line.Ended:

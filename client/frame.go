@@ -25,7 +25,8 @@ func (f *Frame) World() *world.World { return f.picture.World() }
 // Own returns the player's own entity, 0 if it has none at the moment.
 func (f *Frame) Own() world.ID { return f.picture.Own() }
 
-// Name returns the name of the player whose own entity this is, "" if nobody's or not known.
+// Name returns the name of the player whose own entity this is, "" if nobody's or not known. A stranger has chosen it, as it has the texts of
+// events: it may have control characters, which a terminal obeys.
 func (f *Frame) Name(id world.ID) string { return f.picture.Name(id) }
 
 // Events iterates over what has happened since the last frame.

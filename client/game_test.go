@@ -91,6 +91,15 @@ func TestRefusals(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "does not speak realm") {
 		t.Errorf("a port of duplex: %v", err)
 	}
+	for _, dialect := range []string{"replica", "relay", "duplex"} {
+		_, err = client.Dial(t.Context(), url(s, dialect), arena.Game(), client.Config{Session: [16]byte{1}})
+		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "the place of this player is not held any more") {
+			t.Errorf("%s: a session that is over: %v", dialect, err)
+		}
+	}
+	if err := new(client.Client).Act(nil); err == nil {
+		t.Error("an action that the game does not have is no error")
+	}
 	if _, err = client.Dial(t.Context(), url(s, "stamp"), arena.Game(), client.Config{Room: "nowhere"}); err == nil || !strings.Contains(err.Error(), "stamp has no rooms") {
 		t.Errorf("a room of stamp: %v", err)
 	}

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,6 +41,7 @@ type botsFlags struct {
 	seed      uint64
 	plain     bool
 	profile   string
+	tickRate  int
 	carrier   string
 	ticketKey string
 	tickets   []string // in hex
@@ -105,6 +107,7 @@ allows three registrations a minute from an address. For more, start it with
 	flags.StringVar(&f.carrier, "carrier", "udp", "what carries the dialects: udp (with TCP, as the dialects have it), or to the server's --play ws, wss or wt")
 	flags.BoolVar(&f.plain, "realm-plain", false, "realm: connect without TLS")
 	a.profileFlag(cmd, &f.profile, "realm: the --realm-profile of the server, plain or miko")
+	flags.IntVar(&f.tickRate, "tick-rate", defaultTickRate, "realm: the --tick-rate of the server, which realm does not tell")
 	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "the key of the server: bots of replica, relay and duplex show a ticket that is signed with it, and stamp has no bots unless --mix names it")
 	flags.StringSliceVar(&f.tickets, "ticket", nil, "replica, relay and duplex: a ticket in hex for each bot, as parley ticket make prints it; give the flag once for each, or a list with commas")
 	flags.StringVar(&f.room, "room", "", "the room to enter; without it, the room main")
@@ -151,7 +154,7 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 	defer cancel()
 	go bars.clock(ctx)
 	config := bots.Config{
-		Schema: schema, Game: f.app.game.Name, Room: f.room, Plain: f.plain, RealmConfig: profile.fields, FirstType: profile.firstType, TickRate: profile.tickRate, Pace: profile.walksByTicks,
+		Schema: schema, Game: f.app.game.Name, Room: f.room, Plain: f.plain, RealmConfig: profile.fields, FirstType: profile.firstType, TickRate: cmp.Or(profile.tickRate, f.tickRate), Pace: profile.walksByTicks,
 		Resume: line.Resume{On: !f.noResume, Anew: true},
 	}
 	if f.carrier != "udp" {

@@ -43,9 +43,8 @@ func TestBotsOverCarriersOfARealServer(t *testing.T) {
 			return true
 		})
 		wantBots(t, carrier, patient.Value(done))
-		// A bot speaks when it has done other things for five seconds, so players speak here. Over replica a line that comes before its player is in
-		// the room is dropped, so it is left out here: TestServeOverWebTransport has it speak.
-		for _, dialect := range []string{"relay", "duplex", "realm"} {
+		// A bot speaks when it has done other things for five seconds, so players speak here.
+		for _, dialect := range []string{"replica", "relay", "duplex", "realm"} {
 			wantHeard(t, s.addrs["play"], dialect, carrier)
 		}
 	}
@@ -95,6 +94,10 @@ func wantHeard(t *testing.T, addr, dialect, carrier string) {
 		return
 	}
 	defer p.Close(ctx)
+	patient.Until(t, "it is in the room: replica drops a line that is said before", func() (is bool) {
+		p.See(func(v *bots.Sight) { is = v.You != 0 })
+		return is
+	})
 	if err := p.Say(ctx, "hello"); err != nil {
 		t.Errorf("%s+%s: %v", dialect, carrier, err)
 		return

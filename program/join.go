@@ -112,7 +112,7 @@ two terminals meet in a room of their own.`,
 		RunE:      func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.name, "name", "", "the name that you want; realm: that of your account, which is registered if it does not exist (required)")
+	flags.StringVar(&f.name, "name", "", "the name that you want; realm, which needs one: that of your account, which is registered if it does not exist")
 	flags.StringVar(&f.room, "room", "", "the room to enter; without it, the room main")
 	flags.BoolVar(&f.noResume, "no-resume", false, "do not come back when the connection is lost")
 	flags.StringVar(&f.fingerprint, "fingerprint", "", "realm: accept only the certificate with this SHA-256, in hex; without it, one that an authority of the system vouches for, or else the one that was seen first")
@@ -121,7 +121,7 @@ two terminals meet in a room of their own.`,
 	a.profileFlag(cmd, &f.profile, "realm: the --realm-profile of the server, plain or miko")
 	flags.BoolVar(&f.passwords.stdin, "password-stdin", false, "realm: read the password from the first line of standard input")
 	flags.StringVar(&f.ticket, "ticket", "", "replica, relay and duplex: a ticket in hex, as parley ticket make prints it; it can be used once")
-	flags.IntVar(&f.tickRate, "tick-rate", defaultTickRate, "ticks a second of the server")
+	flags.IntVar(&f.tickRate, "tick-rate", defaultTickRate, "realm and stamp: the --tick-rate of the server, which they do not tell")
 	f.match.register(cmd)
 	return cmd
 }

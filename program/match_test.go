@@ -5,11 +5,13 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	front "parley"
 	"parley/arena"
+	"parley/internal/carry/wt"
 	"parley/internal/patient"
 	"parley/web"
 )
@@ -19,7 +21,7 @@ func servePlay(t *testing.T, change ...func(*front.Config)) (*front.Server, stri
 	t.Helper()
 	var config front.Config
 	s, _, _ := serveArena(t, append(change, func(c *front.Config) { config = *c })...)
-	f := playFlags{addr: "127.0.0.1:0", rooms: true}
+	f := playFlags{addr: "127.0.0.1:0", rooms: true, wt: new(atomic.Pointer[wt.Server])}
 	page, err := f.listen(s, arena.Game(), config, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ import (
 // A counter that is added to a Stats struct is in a metric, or in the list of those that are left out. A metric is made of
 // counters that there are.
 func TestEveryCounterHasAMetric(t *testing.T) {
-	for _, fault := range web.Check(front.Stats{}) {
+	for _, fault := range web.Check(counters{}) {
 		t.Error(fault)
 	}
 }

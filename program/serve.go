@@ -264,7 +264,7 @@ func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 	if f.web == front.Off {
 		return nil, nil
 	}
-	c := web.Config{Title: f.app.name + ": " + cmp.Or(f.app.game.Name, "a game"), Stats: func() any { return s.Stats() }, Addrs: map[string]string{}, Hosts: splitList(f.webHosts), Log: s.Log()}
+	c := web.Config{Title: f.app.name + ": " + cmp.Or(f.app.game.Name, "a game"), Stats: func() any { return f.counters(s) }, Addrs: map[string]string{}, Hosts: splitList(f.webHosts), Log: s.Log()}
 	for _, a := range s.Addrs() {
 		c.Addrs[a.Name] = a.Addr.String()
 	}

@@ -16,6 +16,7 @@ import (
 	"parley/account/sqlite"
 	"parley/internal/carry"
 	"parley/play/keep"
+	"parley/protocol/relay/connector"
 	"parley/world"
 )
 
@@ -50,7 +51,7 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (game f
 	switch f.relayLobby {
 	case "open":
 	case "connector":
-		c.RelayConnector = true
+		c.RelayConnector = connector.Listen
 	default:
 		return game, c, done, fmt.Errorf("--relay-lobby must be open or connector, not %q", f.relayLobby)
 	}

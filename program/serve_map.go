@@ -19,9 +19,9 @@ const (
 
 	mapBodies   = 1000   // in an answer
 	mapEntities = 20_000 // that are looked at
-	mapPlaces   = 96     // columns, and rows, of the walls
-	mapBand     = 12     // rows that are asked for between two ticks
-	mostMapped  = 512    // cells that a section is wide, and high
+	mapPlaces   = 128    // columns, and rows, of the walls
+	mapBand     = 8      // rows that are asked for between two ticks
+	mostMapped  = 1024   // cells that a section is wide, and high: the arena
 	leastMapped = 64
 	maxMaps     = 64 // rooms whose maps are kept
 )

@@ -32,12 +32,13 @@ type playFlags struct {
 	pageDir              string
 	proxies              proxyFlag
 
-	browsers *carry.Building // nil if it is off
-	wt       *wt.Server      // nil if it is off
-	files    *os.Root        // of pageDir; nil if there is none
+	browsers *carry.Building            // nil if it is off
+	wt       *atomic.Pointer[wt.Server] // of nil if it is off
+	files    *os.Root                   // of pageDir; nil if there is none
 }
 
 func (f *playFlags) register(cmd *cobra.Command) {
+	f.wt = new(atomic.Pointer[wt.Server])
 	flags := cmd.Flags()
 	flags.StringVar(&f.addr, "play", ":8000", "where players in browsers come in, and players find rooms and matches (TCP)")
 	flags.StringVar(&f.hosts, "play-hosts", "", "host names under which players may ask at --play, as a.example,b.example")

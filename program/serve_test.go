@@ -177,7 +177,7 @@ func TestServerConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	done(false)
-	if c.Seed == 0 || c.RelayConnector || c.RealmFirstType != 0 || c.Replica != front.Off || c.Realm != ":1" {
+	if c.Seed == 0 || c.RelayConnector != nil || c.RealmFirstType != 0 || c.Replica != front.Off || c.Realm != ":1" {
 		t.Errorf("the config is %+v", c)
 	}
 	miko := base
@@ -193,7 +193,7 @@ func TestServerConfig(t *testing.T) {
 			t.Errorf("%s has the type %v", f.Name, f.Type)
 		}
 	}
-	if len(c.RealmConfig) != 4 || len(c.RealmExtension) != 4 || c.RealmFirstType != 1 || !c.RelayConnector || c.Seed != 3 {
+	if len(c.RealmConfig) != 4 || len(c.RealmExtension) != 4 || c.RealmFirstType != 1 || c.RelayConnector == nil || c.Seed != 3 {
 		t.Errorf("the config is %+v", c)
 	}
 	if got := c.RealmExtension[0].Float(); got != float64(float32(arena.PlayerSpeed)*20/50) || c.TickRate != 50 || c.RealmSight != 8 || c.RealmLoginWithin != 10*time.Minute {

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	front "parley"
 	"parley/internal/carry/wt"
 	"parley/web"
 )
@@ -31,7 +32,7 @@ func (f *playFlags) listenWT(at netip.AddrPort, play *web.PlayConfig, l *lobby, 
 	if err != nil {
 		return err
 	}
-	f.wt = server
+	f.wt.Store(server)
 	port := int(server.Addr().Port())
 	tell := func() *web.PlayWT { return &web.PlayWT{Port: port, Hashes: hashes()} }
 	l.wt.Store(&tell)
@@ -41,9 +42,32 @@ func (f *playFlags) listenWT(at netip.AddrPort, play *web.PlayConfig, l *lobby, 
 // hasPortZero reports whether the system chooses the port of an address.
 func hasPortZero(addr string) bool { return len(addr) > 1 && addr[len(addr)-2:] == ":0" }
 
+// webTransport returns the server of WebTransport, nil if there is none.
+func (f *playFlags) webTransport() *wt.Server {
+	if f.wt == nil {
+		return nil
+	}
+	return f.wt.Load()
+}
+
 // closeWT ends the sessions of WebTransport, behind the goodbyes of the dialects.
 func (f *playFlags) closeWT() {
-	if f.wt != nil {
-		f.wt.Close()
+	if s := f.webTransport(); s != nil {
+		s.Close()
 	}
+}
+
+// counters are those of a server and of what the program adds to it.
+type counters struct {
+	front.Stats
+	WebTransport *wt.Stats
+}
+
+func (f *serveFlags) counters(s *front.Server) any {
+	c := counters{Stats: s.Stats()}
+	if w := f.play.webTransport(); w != nil {
+		st := w.Stats()
+		c.WebTransport = &st
+	}
+	return c
 }

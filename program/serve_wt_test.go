@@ -3,19 +3,26 @@ package program
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"parley/arena"
 	"parley/client"
+	"parley/internal/patient"
 	"parley/web"
 )
 
-// A client of each dialect plays over WebTransport, whose certificate it knows by the hash that the server tells.
+// A client of each dialect plays over WebTransport, whose certificate it knows by the hash that the server tells. It is kicked, and told so at
+// once. A spectator of stamp sees it.
 func TestServeOverWebTransport(t *testing.T) {
 	t.Parallel() // it waits for most of its time
-	s := serves(t, "--replica", "127.0.0.1:0", "--relay", "127.0.0.1:0", "--duplex", "127.0.0.1:0", "--registrations", "-1")
+	data := filepath.Join(t.TempDir(), "data")
+	s := serves(t, "--data", data, "--web", "127.0.0.1:0", "--replica", "127.0.0.1:0", "--stamp", "127.0.0.1:0", "--relay", "127.0.0.1:0", "--duplex", "127.0.0.1:0", "--registrations", "-1")
 	res, err := http.Get("http://" + s.addrs["play"] + "/play/server")
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +56,71 @@ func TestServeOverWebTransport(t *testing.T) {
 		if !said {
 			t.Errorf("%s: what was said is not heard: %v", dialect, c.Err())
 		}
+		if dialect == "replica" {
+			wantSeen(t, ctx, s.addrs["play"])
+		}
+		operator := " --server http://" + s.addrs["web"] + " --token-file " + filepath.Join(data, "operator.token")
+		var list struct {
+			Players []struct{ ID int }
+		}
+		if err := json.Unmarshal([]byte(parley("", "players --json"+operator).out), &list); err != nil || len(list.Players) != 1 {
+			t.Fatalf("%s: the players are %v, %v", dialect, list, err)
+		}
+		begun := time.Now()
+		parley("", fmt.Sprint("kick main ", list.Players[0].ID, operator, " --reason enough"))
+		for range c.Frames(200) {
+			if ctx.Err() != nil {
+				break
+			}
+		}
+		if took := time.Since(begun); c.Err() == nil || took > 5*time.Second {
+			t.Errorf("%s: it was kicked, and is told %v after %v", dialect, c.Err(), took)
+		}
+		patient.Until(t, "its session is over", func() bool {
+			return strings.Contains(page(t, s.addrs["web"]), fmt.Sprintf("parley_browser_sessions{dialect=%q} 0\n", dialect))
+		})
+		if took := time.Since(begun); took > 8*time.Second {
+			t.Errorf("%s: its session was over after %v", dialect, took)
+		}
 		c.Close()
 		cancel()
 	}
+	if text := page(t, s.addrs["web"]); !strings.Contains(text, "parley_webtransport_connections_total{fate=\"proven\"} 5\n") || !strings.Contains(text, "parley_webtransport_waiting 0\n") {
+		t.Errorf("/metrics does not have the connections:\n%s", text)
+	}
+}
+
+// wantSeen wants that a spectator over WebTransport sees a player.
+func wantSeen(t *testing.T, ctx context.Context, addr string) {
+	t.Helper()
+	c, err := client.Dial(ctx, "stamp+wt://"+addr, arena.Game(), client.Config{})
+	if err != nil {
+		t.Errorf("stamp: %v", err)
+		return
+	}
+	defer c.Close()
+	for f := range c.Frames(200) {
+		for range client.All[arena.Player](f) {
+			return
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	t.Errorf("stamp: no player is seen: %v", c.Err())
+}
+
+// page returns the metrics of a server.
+func page(t *testing.T, addr string) string {
+	t.Helper()
+	res, err := http.Get("http://" + addr + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

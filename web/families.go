@@ -189,7 +189,7 @@ var families = []family{
 
 	// Players in browsers.
 	{"parley_browser_sessions", gauge, "dialect", "Sessions of players in browsers now, over WebSocket and WebTransport.", []from{{"*.Browsers.Open", ""}}},
-	{"parley_browser_sessions_total", counter, "dialect fate", "Sessions of players in browsers, by their fate. opened is the sum of all that began. left and done are normal ends. hasty and crowded: refused, as their address began or had too many. banned and closed: refused. silent: no player in 10 s. stuck: nothing was read for 10 s. flood: too many messages. wrong: the rules of WebSocket were broken. cut: the server ended.", []from{
+	{"parley_browser_sessions_total", counter, "dialect fate", "Sessions of players in browsers, by their fate. opened is the sum of all that began. left and done are normal ends. hasty and crowded: refused, as their address began or had too many. banned and closed: refused. silent: no player in 10 s. stuck: nothing was read for 10 s. flood: too many messages. wrong: the rules of the carrier were broken. cut: the server ended.", []from{
 		{"*.Browsers.Opened", "opened"}, {"*.Browsers.Hasty", "hasty"}, {"*.Browsers.Crowded", "crowded"}, {"*.Browsers.Banned", "banned"}, {"*.Browsers.Closed", "closed"}, {"*.Browsers.Left", "left"}, {"*.Browsers.Done", "done"},
 		{"*.Browsers.Silent", "silent"}, {"*.Browsers.Stuck", "stuck"}, {"*.Browsers.Flood", "flood"}, {"*.Browsers.Wrong", "wrong"}, {"*.Browsers.Cut", "cut"},
 	}},
@@ -197,6 +197,11 @@ var families = []family{
 		{"*.Browsers.In", "in taken"}, {"*.Browsers.InFull", "in full"}, {"*.Browsers.InLarge", "in large"}, {"*.Browsers.Out", "out taken"}, {"*.Browsers.OutOld", "out old"}, {"*.Browsers.OutLarge", "out large"}, {"*.Browsers.OutGone", "out gone"},
 	}},
 	{"parley_browser_bytes_total", counter, "dialect direction", "Payload bytes of the datagrams of players in browsers.", []from{{"*.Browsers.InBytes", "in"}, {"*.Browsers.OutBytes", "out"}}},
+
+	{"parley_webtransport_waiting", gauge, "", "Connections of WebTransport that have no session yet. At 3,072 the newest of the address that has the most is closed for another. If it stays high, somebody holds connections open.", []from{{"WebTransport.Waiting", ""}}},
+	{"parley_webtransport_connections_total", counter, "fate", "Connections of WebTransport before their sessions, by their fate. proven: their address was proven, and they were let in. late: closed, as they had no session within 10 s. chatty: closed, as they made more than 16 requests. hasty, crowded and banned count packets with which connections begin, mostly two for each: refused, as an address or all together began too many in a second or had too many, or as the address was banned. If these grow, somebody floods the port.", []from{
+		{"WebTransport.Conns", "proven"}, {"WebTransport.Late", "late"}, {"WebTransport.Chatty", "chatty"}, {"WebTransport.Hasty", "hasty"}, {"WebTransport.Crowded", "crowded"}, {"WebTransport.Banned", "banned"},
+	}},
 
 	// relay's connector.
 	{"parley_connector_games", gauge, "", "Games of the connector now.", []from{{"Connector.Games", ""}}},

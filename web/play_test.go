@@ -158,6 +158,32 @@ func TestWhatPlayersAreToldBeforeTheyPlay(t *testing.T) {
 	}
 }
 
+// "realm over a carrier is without TLS inside, and therefore only over wss, WebTransport or loopback: else 403" (carriers). Behind a proxy that
+// is trusted, the proxy says whether there was TLS; anybody else's word for it is not taken.
+func TestWhoseSocketIsSecure(t *testing.T) {
+	var from netip.AddrPort
+	var secure bool
+	x := newPlayTest(t, PlayConfig{Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Sockets: func(_ http.ResponseWriter, _ *http.Request, a netip.AddrPort, s bool) { from, secure = a, s }})
+	for _, tt := range []struct {
+		name, peer string
+		headers    []string
+		from       string
+		secure     bool
+	}{
+		{"plain", "198.51.100.1:5", nil, "198.51.100.1:5", false},
+		{"plain, with a word that anybody may write", "198.51.100.1:5", []string{"X-Forwarded-Proto: https"}, "198.51.100.1:5", false},
+		{"loopback", "127.0.0.1:5", nil, "127.0.0.1:5", true},
+		{"a proxy that says nothing", "10.1.1.1:5", []string{"X-Forwarded-For: 198.51.100.2"}, "198.51.100.2:5", false},
+		{"a proxy with TLS", "10.1.1.1:5", []string{"X-Forwarded-For: 198.51.100.2", "X-Forwarded-Proto: https"}, "198.51.100.2:5", true},
+		{"a proxy without TLS", "10.1.1.1:5", []string{"X-Forwarded-For: 198.51.100.2", "X-Forwarded-Proto: http"}, "198.51.100.2:5", false},
+	} {
+		x.call("GET", "/ws/realm", tt.peer, "", tt.headers...)
+		if from.String() != tt.from || secure != tt.secure {
+			t.Errorf("%s: %v, secure %v; want %s, %v", tt.name, from, secure, tt.from, tt.secure)
+		}
+	}
+}
+
 func TestWhoMayAskAtPlay(t *testing.T) {
 	x := newPlayTest(t, PlayConfig{Hosts: []string{"game.example"}, Origins: []string{"https://site.example/"}})
 	for i, tt := range []struct {

@@ -101,6 +101,31 @@ func Example() {
 	//   entered shot 2
 }
 
+// A test of a game: players join and act, ticks pass, and the world is as it should be. It needs no server and no clock.
+func ExampleNew() {
+	sim, err := world.New(ships, world.Config{Seed: 7})
+	if err != nil {
+		fmt.Println(err) // such as a field of a type that cannot be state
+		return
+	}
+	ann, _ := sim.Join("ann")
+	bob, _ := sim.Join("bob")
+	sim.Advance()
+
+	w := sim.World() // as it is between two ticks
+	_, a := world.Avatar[Ship](w, ann)
+	target, b := world.Avatar[Ship](w, bob)
+	w.Place(target, a.X+8, a.Y)
+
+	fire, params := world.ParamsOf(sim.Schema(), Fire{Angle: 0})
+	sim.Act(ann, sim.Tick(), fire, params, 0)
+	for range 3 {
+		sim.Advance()
+	}
+	fmt.Println(a.Health, b.Health, world.Count[Shot](w))
+	// Output: 100 90 0
+}
+
 // A server that keeps the log of a room, and one that takes the room over.
 func ExampleLoad() {
 	sim, err := world.New(ships, world.Config{Seed: 7, Mode: "duel"})

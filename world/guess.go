@@ -156,6 +156,9 @@ func (g *Guess) Put(wire uint16, k *Kind, values []Value) bool {
 		}
 		f.setValue(at, v)
 	}
+	if t.kind.HasBody && (values[FieldX].Type != 0 || values[FieldY].Type != 0) {
+		t.body(row).settleAt(g.world.tick) // claims of the player are judged from there
+	}
 	g.world.fresh = false
 	return true
 }

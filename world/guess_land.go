@@ -24,6 +24,12 @@ func (g *Guess) SetChunk(at ChunkPlace, cells *Cells) {
 	}
 }
 
+// HasChunk reports whether the server has told the cells of a chunk. Those of others follow from the seed.
+func (g *Guess) HasChunk(at ChunkPlace) bool {
+	_, there := findChunk(g.world.terrain.told, at.BX, at.BY)
+	return there
+}
+
 // forgetChunk lets the chunk go that was told longest ago.
 func (g *Guess) forgetChunk() {
 	t := &g.world.terrain

@@ -275,6 +275,9 @@ func TestAGuessOfTheTerrain(t *testing.T) {
 	for i := range 3 * maxToldLines / ChunkSide {
 		g.SetChunk(ChunkPlace{int16(i), 2}, &cells)
 	}
+	if last := (ChunkPlace{int16(3*maxToldLines/ChunkSide - 1), 2}); !g.HasChunk(last) || g.HasChunk(ChunkPlace{0, 1}) || g.HasChunk(ChunkPlace{0, 3}) {
+		t.Error("it does not know which chunks it was told last")
+	}
 	if n := len(w.terrain.told); n > maxToldChunks || g.lines > maxToldLines || n < 200 {
 		t.Errorf("%d chunks of %d lines", n, g.lines)
 	}

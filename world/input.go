@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"unsafe"
@@ -152,13 +153,21 @@ func Read[T any](in *Input) (v T, ok bool) {
 // Done reports that an action was done. Players who see the actor are told these parameters. Done panics if the action is not T.
 func Done[T any](w *World, in *Input, v T) {
 	if in.Action == nil || in.Action.typ != reflect.TypeFor[T]() {
-		panic("world: Done with the parameters of another action")
+		panic(fmt.Sprintf("world: Done with a %v for an input that %s: call it with what Read has returned", reflect.TypeFor[T](), in.asks()))
 	}
 	if in.params == nil {
 		in.params = new(params)
 	}
 	in.Action.values(unsafe.Pointer(&v), in.params, w.stats)
 	in.outcome = Accepted
+}
+
+// asks says what an input is.
+func (in *Input) asks() string {
+	if in.Action == nil {
+		return "is " + in.Kind.String()
+	}
+	return "asks for " + in.Action.typ.String()
 }
 
 // Deny refuses an input, such as an action on cool-down or a Steer of a stunned player. The client is told, and corrected.

@@ -7,15 +7,20 @@ import (
 	"iter"
 )
 
-// An Entry is one tick of a log.
-type Entry struct {
+// An EntryHead is the beginning of an entry.
+type EntryHead struct {
 	Tick    uint64
 	Epoch   uint64
 	Due     int64  // Unix microseconds
 	Hash    uint64 // of the world before it
 	Skipped uint64 // ticks that were left out before it
 	Node    uint64 // that made it
-	Items   []Item
+}
+
+// An Entry is one tick of a log.
+type Entry struct {
+	EntryHead
+	Items []Item
 
 	block   []byte
 	origins origins
@@ -43,6 +48,22 @@ func (e *Entry) Of(kind ItemKind) iter.Seq[*Item] {
 	}
 }
 
+// ReadEntryHead reads the beginning of the block of an entry, and nothing behind it: neither the sum nor the items are checked.
+func ReadEntryHead(block []byte) (h EntryHead, err error) {
+	if len(block) <= blockHeader || block[blockHeader] != blockEntry {
+		return h, damaged("a block that is no entry")
+	}
+	r := reading{b: block[blockHeader+1:]}
+	if h.read(&r); r.failed {
+		return EntryHead{}, damaged("the head of an entry")
+	}
+	return h, nil
+}
+
+func (h *EntryHead) read(r *reading) {
+	*h = EntryHead{Tick: r.v(), Epoch: r.v(), Due: r.i(), Hash: r.u64(), Skipped: r.v(), Node: r.u64()}
+}
+
 // ReadEntry reads the block of an entry: what Seal returned, or LogReader.Next. The entry is valid until the next ReadEntry, and as long as
 // the block is. It changes nothing.
 func (s *Sim) ReadEntry(block []byte) (*Entry, error) {
@@ -65,10 +86,8 @@ func (e *Entry) read(s *Schema, block []byte) error {
 		return damaged("an entry of %d bytes", len(block))
 	}
 	r := reading{b: block[blockHeader+1:]}
-	*e = Entry{
-		Tick: r.v(), Epoch: r.v(), Due: r.i(), Hash: r.u64(), Skipped: r.v(), Node: r.u64(),
-		Items: e.Items[:0], block: block, origins: e.origins, params: e.params[:0],
-	}
+	*e = Entry{Items: e.Items[:0], block: block, origins: e.origins, params: e.params[:0]}
+	e.EntryHead.read(&r)
 	e.origins.reset(e.Node)
 	for r.more() {
 		e.Items = append(e.Items, Item{})

@@ -218,28 +218,16 @@ func (b *blocks) soundEnd(tail []byte, at int, work *int) int {
 	return int(end)
 }
 
-// nodeOf returns the number of the server that made an entry.
-func nodeOf(block []byte) (uint64, bool) {
-	r := reading{b: block[blockHeader+1:]}
-	r.v()
-	r.v()
-	r.i()
-	r.u64()
-	r.v()
-	node := r.u64()
-	return node, !r.failed
-}
-
 // hear notes which servers have made entries of the file.
 func (b *blocks) hear(block []byte) {
-	node, ok := nodeOf(block)
-	if !ok || b.has(node) {
+	h, err := ReadEntryHead(block)
+	if err != nil || b.has(h.Node) {
 		return
 	}
 	if len(b.nodes) == maxNodes {
 		b.nodes = slices.Delete(b.nodes, 0, 1) // the newest make what may be torn
 	}
-	b.nodes = append(b.nodes, node)
+	b.nodes = append(b.nodes, h.Node)
 }
 
 func (b *blocks) has(node uint64) bool {
@@ -248,6 +236,6 @@ func (b *blocks) has(node uint64) bool {
 
 // knows reports whether an entry is of one of these, or of the first of the file.
 func (b *blocks) knows(block []byte) bool {
-	node, ok := nodeOf(block)
-	return ok && node != 0 && (len(b.nodes) == 0 || b.has(node)) // 0 is that of a recording alone, as everybody knows
+	h, err := ReadEntryHead(block)
+	return err == nil && h.Node != 0 && (len(b.nodes) == 0 || b.has(h.Node)) // 0 is that of a recording alone, as everybody knows
 }

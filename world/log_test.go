@@ -419,6 +419,61 @@ func TestAnEntryHasItsItems(t *testing.T) {
 	}
 }
 
+// The head of an entry is read without the rest, of a torn one too.
+func TestTheHeadOfAnEntry(t *testing.T) {
+	c := newTroupe(t, 3)
+	for range 12 {
+		c.tick()
+	}
+	s := newSimOf(t, c.game, c.sims[0].Config().again())
+	for i := 1; i < len(c.ends); i++ {
+		block := c.log[c.ends[i-1]:c.ends[i]]
+		e, err := s.ReadEntry(block)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h, err := ReadEntryHead(block); err != nil || h != e.EntryHead {
+			t.Errorf("%+v, %v, want %+v", h, err, e.EntryHead)
+		}
+		whole := false
+		for n := range block {
+			h, err := ReadEntryHead(block[:n])
+			if whole = whole || err == nil; whole != (err == nil) || whole && h != e.EntryHead || !whole && !errors.Is(err, ErrDamaged) {
+				t.Fatalf("%d of %d bytes: %+v, %v", n, len(block), h, err)
+			}
+		}
+		if !whole && len(e.Items) > 0 {
+			t.Error("the head needs all bytes of the entry")
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { ReadEntryHead(c.log[c.ends[0]:c.ends[1]]) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// FuzzEntryHead: whatever the bytes are, the head is that of the entry, if they are one.
+func FuzzEntryHead(f *testing.F) {
+	s := newSim(f, Config{})
+	s.Keep(5, 3)
+	p := join(f, s, "ann")
+	s.Chat(p, []byte("hello"))
+	block := bytes.Clone(s.Seal(1_000_000, 7))
+	f.Add(block)
+	f.Add(block[:20])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, err := ReadEntryHead(b)
+		if err != nil && (h != EntryHead{} || !errors.Is(err, ErrDamaged)) {
+			t.Errorf("%+v, %v", h, err)
+		}
+		if len(b) <= blockHeader {
+			return
+		}
+		if e, err2 := s.ReadEntry(closeBlock(bytes.Clone(b), 0)); err2 == nil && (err != nil || h != e.EntryHead) {
+			t.Errorf("%+v, %v, and the entry has %+v", h, err, e.EntryHead)
+		}
+	})
+}
+
 // A request is done once, whoever runs the log from then on.
 func TestARequestIsDoneOnce(t *testing.T) {
 	c := newTroupe(t, 4)

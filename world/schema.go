@@ -119,7 +119,7 @@ type ActionList struct {
 //	q=1/256          a float is rounded to a whole number of these steps at the end of each step of the
 //	                 world, and travels as that number, in the smallest integer type that holds the
 //	                 range min=-128,max=127.99. Values out of the range are clamped to it
-//	countdown        it goes down by one each tick until it is 0; clients that count down
+//	countdown        Step takes one from it each tick until it is 0; clients that count down
 //	                 themselves are told only when it is set
 //
 // max=, q= and countdown of an array are those of each element.
@@ -180,7 +180,7 @@ var (
 
 func newKind(t reflect.Type) (*Kind, error) {
 	if t == nil || t.Kind() != reflect.Struct || t.Name() == "" {
-		return nil, fmt.Errorf("world: kind %v: not a named struct", t)
+		return nil, fmt.Errorf("world: kind %v: not a named struct: pass a struct's zero value, such as Ship{}", t)
 	}
 	return newKindOf(t, t.Name())
 }
@@ -243,7 +243,7 @@ func (k *Kind) check() error {
 	}
 	switch {
 	case len(k.Fields) == 0:
-		return fmt.Errorf("world: kind %s: no field to replicate", k.Name)
+		return fmt.Errorf("world: kind %s: no field to replicate: embed world.Body, or give it an exported field", k.Name)
 	case bytes > maxRecordBytes:
 		return fmt.Errorf("world: kind %s: a record of up to %d bytes, and %d is the limit", k.Name, bytes, maxRecordBytes)
 	}
@@ -252,7 +252,7 @@ func (k *Kind) check() error {
 
 func newAction(t reflect.Type) (*Action, error) {
 	if t == nil || t.Kind() != reflect.Struct || t.Name() == "" {
-		return nil, fmt.Errorf("world: action %v: not a named struct", t)
+		return nil, fmt.Errorf("world: action %v: not a named struct: pass a struct's zero value, such as Fire{}", t)
 	}
 	return newActionOf(t, t.Name())
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // A layout flattens a struct: each value in it becomes a field, with the values of arrays and of nested structs
@@ -59,7 +60,11 @@ func (p place) element(i int, size uintptr) place {
 func (l *layout) takeStruct(t reflect.Type, in place) error {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		tag, err := parseTag(f.Tag.Get("parley"))
+		text, there := f.Tag.Lookup("parley")
+		tag, err := parseTag(text)
+		if !there && strings.Contains(string(f.Tag), "parley:") {
+			err = errors.New("the tag `" + string(f.Tag) + "` cannot be read: write parley, a colon and a quoted text, without a space")
+		}
 		at := in.field(&f, tag.nameOf(f.Name))
 		if err == nil {
 			err = l.takeField(&f, tag, in, at)

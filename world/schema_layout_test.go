@@ -261,3 +261,15 @@ func TestANestedLayoutIsInTheFingerprint(t *testing.T) {
 		seen[sum] = i
 	}
 }
+
+// A tag with a space behind the colon says nothing to reflection: that is told, not passed over. Go vet sees it too, if somebody asks.
+func TestATagThatCannotBeReadIsToldOf(t *testing.T) {
+	k := reflect.StructOf([]reflect.StructField{{Name: "A", Type: reflect.TypeFor[uint8](), Tag: `parley: "countdown"`}})
+	if _, err := newKindOf(k, "thing"); err == nil || !strings.Contains(err.Error(), "field a: the tag") && !strings.Contains(err.Error(), "field A: the tag") {
+		t.Errorf("got %v", err)
+	}
+	other := reflect.StructOf([]reflect.StructField{{Name: "A", Type: reflect.TypeFor[uint8](), Tag: `json:"a" parley:"countdown"`}})
+	if _, err := newKindOf(other, "thing"); err != nil {
+		t.Error(err)
+	}
+}

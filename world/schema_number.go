@@ -290,11 +290,13 @@ func parseTag(text string) (tag, error) {
 			t.countdown = true
 		case "speed":
 			t.speed, err = strconv.ParseFloat(value, 64)
-			if err == nil && !(t.speed >= 0 && t.speed <= maxSpeed) {
+			if err != nil {
+				err = errors.New("not a number")
+			} else if !(t.speed >= 0 && t.speed <= maxSpeed) {
 				err = fmt.Errorf("not from 0 to %d", maxSpeed)
 			}
 		default:
-			err = errors.New("unknown")
+			err = errors.New("there is no such tag: go doc parley/world.Kinds lists them")
 		}
 		if err != nil {
 			return t, fmt.Errorf("tag %q: %w", part, err)
@@ -318,7 +320,9 @@ func checkName(name string) error {
 
 func number(text string, low, high int) (int, error) {
 	n, err := strconv.Atoi(text)
-	if err == nil && (n < low || n > high) {
+	if err != nil {
+		err = errors.New("not a whole number")
+	} else if n < low || n > high {
 		err = fmt.Errorf("not from %d to %d", low, high)
 	}
 	return n, err

@@ -177,7 +177,7 @@ func TestWhatCannotBeToldIsRefused(t *testing.T) {
 		{[]any{badHidden{}}, nil, "badHidden.A is interface {}: use a type of its own for each case"},
 		{[]any{badEmpty{}}, nil, "no field to replicate"},
 		{[]any{badOrder{}}, nil, "a Body comes first"},
-		{[]any{badTag{}}, nil, `tag "colour=red": unknown`},
+		{[]any{badTag{}}, nil, `tag "colour=red": there is no such tag`},
 		{[]any{badAttr{}}, nil, `tag "attr=x"`},
 		{[]any{badSpeed{}}, nil, "not from 0 to 256"},
 		{[]any{badCap{}}, nil, "not from 1"},
@@ -201,7 +201,7 @@ func TestWhatCannotBeToldIsRefused(t *testing.T) {
 		{nil, []any{badParam{}}, "action bad_param: badParam.A is []int: use an array of a fixed size"},
 		{nil, []any{badLower{}}, "not exported"},
 		{nil, []any{badPlace{}}, "action bad_place: field A: kind="},
-		{nil, []any{badTag{}}, "unknown"},
+		{nil, []any{badTag{}}, "there is no such tag"},
 		{nil, []any{sow{}, sow{}}, "two actions are named sow"},
 		{nil, []any{nil}, "not a named struct"},
 	} {

@@ -199,7 +199,8 @@ func (s *Sim) Schema() *Schema { return s.schema }
 // Config returns the configuration with its defaults filled in.
 func (s *Sim) Config() Config { return s.config }
 
-// World returns the world between two ticks. It may be read but not changed.
+// World returns the world between two ticks. It may be read but not changed, except by a test that has no late inputs: a rewind, a replay and
+// the log do not know of the change.
 func (s *Sim) World() *World { return s.world }
 
 // Stats returns the counters.

@@ -26,7 +26,8 @@ type Game struct {
 	// Setup fills the world before its first tick. It may be nil.
 	Setup func(w *World)
 
-	// Terrain makes a chunk: it fills the cells of chunk (bx, by), which are 0 before. It
+	// Terrain makes a chunk: it fills the cells of chunk (bx, by), which are 0 before. Its lower left corner is at (bx*ChunkSide,
+	// by*ChunkSide): Place(bx, by, cx, cy) is the middle of the cell cells[cy*ChunkSide+cx]. It
 	// must depend on its arguments only, as chunks are made when they are first needed. nil
 	// means 0 everywhere.
 	Terrain func(seed uint64, bx, by int16, cells *Cells)

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"slices"
 	"time"
-)
 
-// ErrDiverged is what World.Apply returns for an entry that was made for another state than the world has.
-var ErrDiverged = errors.New("cluster: the state differs from the log")
+	"parley/world"
+)
 
 // load has the world loaded anew.
 func (r *Room) load(now time.Time) {
-	r.role, r.flight, r.missing = loading, nil, true
+	if r.flight != nil {
+		r.doubt = r.seq + 1
+	}
+	r.role, r.flight, r.missing, r.moving = loading, nil, true, false
+	r.stats.Undone += uint64(r.ahead.forget())
 	r.in.clear()
 	r.out.again(now)
 	r.want(now, Order{Kind: Load})
@@ -23,15 +26,21 @@ func (r *Room) HandleSnapshot(now time.Time, seq uint64, b []byte) {
 	if r.role != loading || !r.answered(Load) {
 		return
 	}
+	if r.awaits(now, seq) {
+		r.fetching, r.askedAt = true, now.Add(complainEach-repeatStore)
+		return
+	}
+	if r.differed(seq, b); r.role == stopped {
+		return
+	}
 	if err := r.world.Load(b); err != nil {
 		r.stop()
 		return
 	}
 	r.stats.Loaded++
-	r.role, r.seq, r.heard, r.awake = following, seq, now, false
-	if r.record.Node == r.cfg.Node && r.record.Epoch == r.epoch { // an entry of the one before came first
-		r.role = catching
-	}
+	r.reached = r.world.Epoch()
+	r.out.done(r.world.Done(r.cfg.Node))
+	r.role, r.seq, r.heard, r.awake = r.stage(), seq, now, false
 	r.fetch(now)
 }
 
@@ -62,14 +71,17 @@ func (r *Room) keep(t told) {
 	if found {
 		return
 	}
-	if len(r.backlog) >= maxBacklog {
+	for len(r.backlog) >= maxBacklog || r.backlogBytes+len(t.entry) > maxBacklogBytes {
 		r.stats.Dropped++
-		if i == len(r.backlog) {
+		last := len(r.backlog) - 1
+		if i > last {
 			return
 		}
-		r.backlog = r.backlog[:len(r.backlog)-1]
+		r.backlogBytes -= len(r.backlog[last].entry)
+		r.backlog = slices.Delete(r.backlog, last, last+1)
 	}
 	t.entry = bytes.Clone(t.entry)
+	r.backlogBytes += len(t.entry)
 	r.backlog = slices.Insert(r.backlog, i, t)
 }
 
@@ -83,6 +95,7 @@ func (r *Room) drain(now time.Time) {
 			}
 			return
 		}
+		r.backlogBytes -= len(t.entry)
 		r.backlog = slices.Delete(r.backlog, 0, 1)
 		if t.seq > r.seq {
 			r.comes(now, t.seq, t.entry)
@@ -105,7 +118,7 @@ func (r *Room) HandleFetched(now time.Time, after, seq uint64, entry []byte) {
 		r.caughtUp(now)
 		return
 	}
-	if head, err := r.world.Head(entry); err == nil && head.Tick > r.world.Next() && head.Epoch >= r.world.Epoch() {
+	if head, ok := r.head(entry); ok && head.Tick > r.world.Next() && head.Epoch >= r.reached {
 		r.load(now) // those before it were removed, behind a snapshot
 		return
 	}
@@ -132,25 +145,27 @@ func (r *Room) caughtUp(now time.Time) {
 	}
 }
 
-// comes takes the entry that follows the last.
-func (r *Room) comes(now time.Time, seq uint64, entry []byte) {
-	if r.flight != nil && bytes.Equal(entry, r.flight) {
+// comes takes the message that follows the last.
+func (r *Room) comes(now time.Time, seq uint64, message []byte) {
+	if r.flight != nil && bytes.Equal(message, r.flight) {
 		r.appended(now, seq)
 		return
 	}
-	head, err := r.world.Head(entry)
+	head, ok := r.head(message)
 	switch {
-	case err != nil: // no stage can read it
+	case !ok: // no stage can read it
 		r.stats.Malformed++
 		r.pass(now, seq)
-	case head.Epoch < r.world.Epoch():
+	case head.Epoch < r.reached:
 		r.stats.Void++
 		r.pass(now, seq)
-	case r.role == sequencing: // what it took is not in the log; it may still be the next to write
-		r.stats.Deposed++
-		r.load(now)
 	default:
-		r.run(now, seq, head.Epoch, entry)
+		if r.role == sequencing {
+			r.stepDown(now)
+		}
+		if r.role != loading {
+			r.run(now, seq, head.Epoch)
+		}
 	}
 }
 
@@ -162,22 +177,30 @@ func (r *Room) pass(now time.Time, seq uint64) {
 	}
 }
 
-// run runs an entry of another node.
-func (r *Room) run(now time.Time, seq, epoch uint64, entry []byte) {
-	if err := r.world.Apply(entry); err != nil {
-		if errors.Is(err, ErrDiverged) && r.tooOften(now) {
-			r.stop()
+// run runs the entries of another node's message, which are in parts.
+func (r *Room) run(now time.Time, seq, epoch uint64) {
+	before := r.reached
+	for _, entry := range r.parts {
+		if err := r.world.Apply(entry); err != nil {
+			if errors.Is(err, world.ErrDiverged) {
+				r.diverge(now, seq)
+			}
+			r.load(now)
 			return
 		}
-		r.load(now)
-		return
+		r.stats.Ran++
 	}
-	r.stats.Ran++
-	r.seq, r.heard = seq, now
-	if r.role == bidding || r.role == catching && epoch > r.epoch {
+	r.seq, r.heard, r.reached = seq, now, epoch
+	switch {
+	case r.role == bidding:
 		r.role = following
+	case (r.role == catching || r.role == giving) && epoch > r.epoch:
+		r.stepDown(now)
 	}
 	r.ran(now)
+	if epoch > before { // its predecessor may have taken what it does not know of
+		r.out.again(now)
+	}
 }
 
 // ran is called when a tick was run.
@@ -186,15 +209,7 @@ func (r *Room) ran(now time.Time) {
 	r.look(now)
 }
 
-// tooOften notes a divergence, and reports whether this machine computes otherwise than the others.
-func (r *Room) tooOften(now time.Time) bool {
-	r.stats.Diverged++
-	r.diverged = slices.DeleteFunc(r.diverged, func(t time.Time) bool { return now.Sub(t) > divergedSpan })
-	r.diverged = append(r.diverged, now)
-	return len(r.diverged) >= maxDiverged
-}
-
 func (r *Room) stop() {
-	r.role, r.flight, r.backlog = stopped, nil, nil
+	r.role, r.flight, r.backlog, r.backlogBytes = stopped, nil, nil, 0
 	r.order(Order{Kind: Stop})
 }

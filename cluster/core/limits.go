@@ -23,6 +23,15 @@ const (
 	// is known by its place in the log.
 	repeatStore = time.Second
 
+	// moveTime is how long a sequencer that gives its room away waits for its snapshot to be kept. It is needed only by a node that has no
+	// stage of the room, and an older one does as well.
+	moveTime = 5 * time.Second
+
+	// helloEach is how often a stage says that it is there, and aloneAfter how long the sequencer believes that others are without a word
+	// of them. Only what a dead node loses depends on it, and when others see a tick.
+	helloEach  = time.Second
+	aloneAfter = 5 * time.Second
+
 	// bidSpread spreads the bids of stages that have heard nothing for equally long, so that seldom two bid at once. It is arbitrary:
 	// with 30 stages and a store that answers in 20 ms two meet in every second try, and one of them wins all the same.
 	bidSpread = time.Second
@@ -41,9 +50,20 @@ const (
 	// maxAhead bounds the requests of a tick that the sequencer has taken from one node, so that one node cannot fill all entries.
 	maxAhead = 1024
 
-	// maxBacklog bounds what was told ahead of a gap and is held until the gap is filled. Beyond it the newest are dropped: they are
-	// fetched in their turn.
-	maxBacklog = 256
+	// maxAheadBytes bounds the entries that are run before one message takes them to the log, but for the last of them: with one of the
+	// largest size, 512 KiB, the message is below the 1 MiB of NATS.
+	maxAheadBytes = 256 << 10
+
+	// maxBacklog bounds what was told ahead of a gap and is held until the gap is filled, and maxBacklogBytes its bytes. Beyond them the
+	// newest are dropped: they are fetched in their turn.
+	maxBacklog      = 256
+	maxBacklogBytes = 8 << 20
+
+	// complainFor is how long a stage that has diverged waits for the sequencer's state, which it asks for each complainEach. It stands still
+	// meanwhile. keptEach is how often the sequencer saves one for such stages at most, however many complain: one may have 10 MiB.
+	complainFor  = 3 * time.Second
+	complainEach = 500 * time.Millisecond
+	keptEach     = time.Second
 
 	// maxDiverged is how many divergences within divergedSpan stop a stage for good: its machine computes otherwise than the others.
 	maxDiverged  = 3

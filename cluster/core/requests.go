@@ -62,7 +62,7 @@ func (o *outbox) again(now time.Time) {
 // take returns a batch of what is to be sent by now, if something is: those that were not sent yet, and when none are left, after
 // repeatAsk, all again.
 //
-//	batch    node u64, and requests: number v, size v, body
+//	batch    node u64, and requests: number v, from 1, size v, body; or one with number 0, which is a complaint: tick u64
 func (o *outbox) take(now time.Time, node uint64) ([]byte, bool) {
 	if o.due.IsZero() || now.Before(o.due) || len(o.list) == 0 {
 		return nil, false
@@ -98,26 +98,27 @@ func appendRequest(b []byte, number uint64, body []byte) []byte {
 	return append(b, body...)
 }
 
-// readBatch calls each for the requests of a batch. It stops at what is malformed, and reports whether nothing is.
-func readBatch(b []byte, each func(node, number uint64, body []byte)) bool {
+// readBatch calls each for the requests of a batch, which may have none, and returns its node. It stops at what is malformed, and reports
+// whether nothing is.
+func readBatch(b []byte, each func(node, number uint64, body []byte)) (node uint64, ok bool) {
 	if len(b) < 8 {
-		return false
+		return 0, false
 	}
-	node := binary.LittleEndian.Uint64(b)
+	node = binary.LittleEndian.Uint64(b)
 	for b = b[8:]; len(b) > 0; {
 		number, n := binary.Uvarint(b)
 		if n <= 0 {
-			return false
+			return node, false
 		}
 		size, m := binary.Uvarint(b[n:])
 		if m <= 0 || size > uint64(len(b)-n-m) {
-			return false
+			return node, false
 		}
 		b = b[n+m:]
 		each(node, number, b[:size])
 		b = b[size:]
 	}
-	return true
+	return node, true
 }
 
 // inbox holds what the sequencer was asked for since it made the last entry: of each node requests without gaps.
@@ -132,14 +133,15 @@ type asked struct {
 }
 
 // put takes a request in. One that is there already is dropped, and so is one before which another is missing: its node will send
-// both again.
-func (x *inbox) put(node, number, done uint64, body []byte) {
+// both again. It reports whether it was taken in.
+func (x *inbox) put(node, number, done uint64, body []byte) bool {
 	a := x.of(node, done)
 	if number != a.next || len(a.list) >= maxAhead {
-		return
+		return false
 	}
 	a.next++
 	a.list = append(a.list, waiting{number, append([]byte(nil), body...)})
+	return true
 }
 
 func (x *inbox) of(node, done uint64) *asked {

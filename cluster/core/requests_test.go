@@ -40,12 +40,12 @@ func wantBatch(t *testing.T, o *outbox, now time.Time, node uint64, want ...uint
 		t.Fatal("no batch")
 	}
 	var got []uint64
-	if !readBatch(b, func(from, number uint64, _ []byte) {
+	if _, ok := readBatch(b, func(from, number uint64, _ []byte) {
 		if from != node {
 			t.Errorf("from node %d, want %d", from, node)
 		}
 		got = append(got, number)
-	}) {
+	}); !ok {
 		t.Fatalf("the batch %x is malformed", b)
 	}
 	if !slices.Equal(got, want) {
@@ -110,14 +110,14 @@ func FuzzBatch(f *testing.F) {
 	f.Add([]byte{1, 2, 3})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var again []byte
-		if readBatch(b, func(_, number uint64, body []byte) {
+		if _, ok := readBatch(b, func(_, number uint64, body []byte) {
 			if again == nil {
 				again = bytes.Clone(b[:8])
 			}
 			again = appendRequest(again, number, body)
-		}) && again != nil {
+		}); ok && again != nil {
 			n := 0
-			if !readBatch(again, func(uint64, uint64, []byte) { n++ }) || n == 0 {
+			if _, ok := readBatch(again, func(uint64, uint64, []byte) { n++ }); !ok || n == 0 {
 				t.Errorf("%x was read, and %x is not", b, again)
 			}
 		}

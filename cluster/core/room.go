@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"time"
 )
@@ -10,6 +11,10 @@ type Config struct {
 	Node   uint64        // tells this run of this node from all others
 	Period time.Duration // of a tick
 	Rand   *rand.Rand
+
+	// Batch is for how long a room whose players are all on the sequencer's node is run before what was run is appended, in one message. If
+	// that node dies, or another node becomes the sequencer, up to twice as much is lost. Default: each tick is appended before it is run.
+	Batch time.Duration
 }
 
 // role is what a node is to a room.
@@ -20,7 +25,8 @@ const (
 	following                  // a stage
 	bidding                    // a stage that wants to be the sequencer
 	sequencing                 // it makes the entries
-	catching                   // it has won, and runs what the log has before it makes an entry
+	catching                   // the room is its own, and it runs what the log has before it makes an entry
+	giving                     // it has made its last entry, and the record is to say another node
 	stopped                    // nothing is done any more
 )
 
@@ -31,27 +37,47 @@ type Room struct {
 	role  role
 	stats Stats
 
-	record Record
-	epoch  uint64    // with which it sequences
-	seq    uint64    // the last entry of the log that was run, or was void
-	heard  time.Time // when an entry was run, or the room began to want ticks
-	awake  bool      // it wanted ticks when it was looked at last
+	record  Record
+	epoch   uint64    // with which it sequences
+	reached uint64    // the highest epoch that the log has: an entry of a lower one is void
+	seq     uint64    // the last entry of the log that was run, or was void
+	heard   time.Time // when an entry was run, or the room began to want ticks
+	awake   bool      // it wanted ticks when it was looked at last
 
 	out outbox
 	in  inbox
 
-	backlog  []told    // entries ahead of a gap, by seq
-	fetching bool      // a Fetch, Load, Look or Bid is out
-	wanted   OrderKind // which
-	askedAt  time.Time // when
-	missing  bool      // the log has more than was run
+	backlog      []told // messages ahead of a gap, by seq
+	backlogBytes int
+	fetching     bool      // a Fetch, Load, Look or Bid is out
+	wanted       OrderKind // which
+	askedAt      time.Time // when
+	missing      bool      // the log has more than was run
 
-	flight   []byte    // the entry that was offered to the log; nil if none is
+	ahead   ahead
+	company time.Time // when another node was heard that has a stage of the room
+	hello   time.Time // when this one says again that it has
+	parts   [][]byte  // scratch: the entries of a message
+
+	flight   []byte    // the message that was offered to the log; nil if none is
 	offered  time.Time // when
+	doubt    uint64    // 1 more than the message behind which another was offered that was given up since: it may still get into the log
 	nextTick time.Time // when the next entry is due
 	nextBid  time.Time
 	nextSave time.Time
+
+	draining bool // it makes no entries any more, if it can help it
+	moving   bool // the room is to be given away
+	heir     uint64
+	moveBy   time.Time // when it is given away without a snapshot
+	saving   uint64    // the entry behind which a snapshot is on its way
+	savingOf uint64    // its tick
+	saved    bool
+
 	diverged []time.Time
+	differs  *differs // the state was another than the log's, and the sequencer's is awaited
+	kept     uint64   // the tick of the newest snapshot that this sequencer knows to be kept
+	nextKept time.Time
 
 	orders []Order
 	batch  bool // an Ask is in orders: there is at most one
@@ -66,15 +92,20 @@ type told struct {
 type Stats struct {
 	Ran        uint64 // entries of others that were run
 	Made       uint64 // entries of this node that are in the log
-	Void       uint64 // entries of an epoch that is over
-	Fetched    uint64 // entries that were not told
+	Ahead      uint64 // entries of this node that were run before the log had them
+	Undone     uint64 // those that the log never had
+	Void       uint64 // messages of an epoch that is over
+	Fetched    uint64 // messages that were not told
 	Elections  uint64 // bids that were won
 	LostBids   uint64
+	Given      uint64 // rooms that were given to another node
+	Taken      uint64 // rooms that another node gave to this one
 	Refused    uint64 // appends
 	Repeated   uint64 // appends that were not answered, and offered again
 	Deposed    uint64
 	Loaded     uint64 // snapshots
-	Diverged   uint64
+	Diverged   uint64 // entries that were made for another state than this node had
+	Complaints uint64 // of other nodes that have diverged, for which a snapshot was saved
 	Malformed  uint64 // batches and entries that could not be read
 	Dropped    uint64 // entries ahead of a gap that were not kept
 	SkippedFor uint64 // ticks that passed without an entry
@@ -82,13 +113,16 @@ type Stats struct {
 
 // NewRoom returns a node's part of a room. It begins by loading the room.
 func NewRoom(now time.Time, c Config, w World) *Room {
-	r := &Room{cfg: c, world: w, heard: now}
+	r := &Room{cfg: c, world: w, heard: now, hello: now}
 	r.load(now)
 	return r
 }
 
 // Sequences reports whether this node makes the entries of the room.
 func (r *Room) Sequences() bool { return r.role == sequencing || r.role == catching }
+
+// Waiting returns how many requests of this node's players the log does not have yet.
+func (r *Room) Waiting() int { return len(r.out.list) }
 
 // Behind returns how many entries the node knows of and has not run.
 func (r *Room) Behind() int { return len(r.backlog) }
@@ -107,7 +141,7 @@ func (r *Room) Stats() Stats { return r.stats }
 func (r *Room) Ask(now time.Time, body []byte) (uint64, error) {
 	n, err := r.out.add(now, body)
 	if err == nil && r.role == sequencing {
-		r.in.put(r.cfg.Node, n, r.world.Done(r.cfg.Node), body)
+		r.putOwn()
 		if !r.awake {
 			r.wake(now)
 		}
@@ -163,16 +197,33 @@ func (r *Room) HandleTimeout(now time.Time) {
 		r.mayBid(now)
 	}
 	if !r.batch && !r.Sequences() {
-		if b, ok := r.out.take(now, r.cfg.Node); ok {
-			r.batch = true
-			r.order(Order{Kind: Ask, Bytes: append([]byte(nil), b...)})
-		}
+		r.ask(now)
 	}
+}
+
+// ask sends a batch of requests, or one of none: so the sequencer knows that this node has a stage.
+func (r *Room) ask(now time.Time) {
+	if r.differs != nil && !now.Before(r.hello) {
+		r.complain(now)
+		return
+	}
+	b, ok := r.out.take(now, r.cfg.Node)
+	if !ok && now.Before(r.hello) {
+		return
+	}
+	if r.differs == nil {
+		r.hello = now.Add(helloEach)
+	}
+	if !ok {
+		b = binary.LittleEndian.AppendUint64(nil, r.cfg.Node)
+	}
+	r.batch = true
+	r.order(Order{Kind: Ask, Bytes: append([]byte(nil), b...)})
 }
 
 // look notes when the room begins to want ticks: silence counts from then.
 func (r *Room) look(now time.Time) {
-	if awake := r.role != loading && (r.world.Awake() || len(r.out.list) > 0); awake != r.awake {
+	if awake := r.role != loading && (r.world.Awake() || len(r.out.list) > 0 && r.role != sequencing); awake != r.awake {
 		if r.awake = awake; awake {
 			r.heard = now
 		}
@@ -209,18 +260,25 @@ func (r *Room) NextTimeout() (time.Time, bool) {
 	}
 	switch r.role {
 	case sequencing:
-		if r.flight != nil {
+		switch {
+		case r.flight != nil:
 			at(r.offered.Add(repeatStore))
-		} else if r.awake || r.in.some() {
+		case r.ahead.some():
+			at(r.ahead.since.Add(r.cfg.Batch))
+		case r.moving:
+			at(r.moveBy)
+		}
+		if (r.awake || r.in.some()) && !r.fetching && !r.waits(r.nextTick) {
 			at(r.nextTick)
 		}
 	case following:
-		if r.awake && !r.fetching {
+		if r.awake && !r.fetching && !r.draining {
 			at(r.bidAt())
 		}
 	}
 	if !r.Sequences() {
 		at(r.out.due)
+		at(r.hello)
 	}
 	return next, !next.IsZero()
 }

@@ -4,10 +4,30 @@ import "time"
 
 // begin makes entries from now on.
 func (r *Room) begin(now time.Time) {
-	r.role = sequencing
+	if r.reached > r.epoch { // another was chosen since
+		r.follow(now)
+		return
+	}
+	r.role, r.moving, r.ahead.proven, r.company = sequencing, false, false, now
+	if r.draining {
+		r.give(now)
+		return
+	}
 	r.nextTick, r.nextSave = now, now.Add(snapshotEach)
-	for i := range r.out.list { // requests of this node go the short way
-		r.in.put(r.cfg.Node, r.out.list[i].number, r.world.Done(r.cfg.Node), r.out.list[i].body)
+	r.putOwn()
+}
+
+// putOwn takes the requests of this node the short way.
+func (r *Room) putOwn() {
+	list, done := r.out.list, r.world.Done(r.cfg.Node)
+	if len(list) == 0 {
+		return
+	}
+	next := r.in.of(r.cfg.Node, done).next
+	for i := max(next, list[0].number) - list[0].number; i < uint64(len(list)); i++ { // numbers have no gaps
+		if !r.in.put(r.cfg.Node, list[i].number, done, list[i].body) {
+			return
+		}
 	}
 }
 
@@ -24,24 +44,42 @@ func (r *Room) HandleBatch(now time.Time, b []byte) {
 	if r.role != sequencing { // one that catches up does not know yet what the log has
 		return
 	}
-	if !readBatch(b, func(node, number uint64, body []byte) { r.in.put(node, number, r.world.Done(node), body) }) {
+	node, ok := readBatch(b, func(node, number uint64, body []byte) {
+		if number == 0 {
+			r.heed(now, body)
+			return
+		}
+		r.in.put(node, number, r.world.Done(node), body)
+	})
+	if !ok {
 		r.stats.Malformed++
+	}
+	if node != r.cfg.Node {
+		r.company = now
+		r.say(now)
 	}
 	if !r.awake && r.in.some() {
 		r.wake(now)
 	}
 }
 
-// sequence makes the entry of a tick that is due, and offers it to the log.
+// sequence makes the entry of a tick that is due, and offers it to the log or runs it.
 func (r *Room) sequence(now time.Time) {
-	if r.flight != nil {
-		if !r.fetching && !now.Before(r.offered.Add(repeatStore)) {
-			r.stats.Repeated++
-			r.offer(now)
-		}
+	if r.flight != nil && !r.fetching && !now.Before(r.offered.Add(repeatStore)) {
+		r.stats.Repeated++
+		r.offer(now)
+	}
+	alone := r.isAlone(now)
+	if !alone || r.isMuch(now) {
+		r.say(now)
+	}
+	if r.mayGive(now) || r.fetching || !r.awake && !r.in.some() || now.Before(r.nextTick) {
 		return
 	}
-	if r.fetching || !r.awake && !r.in.some() || now.Before(r.nextTick) {
+	if r.waits(now) {
+		if r.ahead.flying > 0 {
+			r.nextTick = now // NextTimeout is not to ask for it again
+		}
 		return
 	}
 	due, period := now.UnixMicro(), r.cfg.Period.Microseconds()
@@ -53,23 +91,33 @@ func (r *Room) sequence(now time.Time) {
 		skipped = uint64(max((due-last+period/2)/period-1, 0))
 	}
 	r.stats.SkippedFor += skipped
+	r.putOwn()
 	r.in.give(r.world)
-	r.flight = r.world.Seal(due, r.epoch, skipped)
+	entry := r.world.Seal(due, r.epoch, skipped)
 	if r.nextTick = r.nextTick.Add(r.cfg.Period); !r.nextTick.After(now) {
 		r.nextTick = now.Add(r.cfg.Period) // it goes on from now
 	}
+	if alone {
+		r.goAhead(now, entry)
+		return
+	}
+	r.flight = entry
 	r.offer(now)
 }
 
-// offer offers the entry to the log, behind the last that was run.
+// offer offers the message to the log, behind the last that was run.
 func (r *Room) offer(now time.Time) {
 	r.offered = now
 	r.order(Order{Kind: Append, Seq: r.seq, Bytes: r.flight})
 }
 
-// HandleAppended says that the entry that was offered behind after is in the log, at seq.
+// HandleAppended says that the message that was offered behind after is in the log, at seq.
 func (r *Room) HandleAppended(now time.Time, after, seq uint64) {
 	if r.flight == nil || after != r.seq {
+		return
+	}
+	if r.doubt == after+1 { // or an earlier one is
+		r.HandleRefused(now, after)
 		return
 	}
 	r.appended(now, seq)
@@ -77,17 +125,25 @@ func (r *Room) HandleAppended(now time.Time, after, seq uint64) {
 }
 
 func (r *Room) appended(now time.Time, seq uint64) {
-	r.stats.Made++
-	r.seq, r.flight, r.heard = seq, nil, now
-	r.world.Advance()
-	r.ran(now)
-	if !now.Before(r.nextSave) {
-		r.nextSave = now.Add(snapshotEach)
-		r.order(Order{Kind: Save, Seq: r.seq, Tick: r.world.Next(), Bytes: r.world.Snapshot()})
+	r.seq, r.heard, r.reached = seq, now, r.epoch
+	if r.ahead.flying > 0 {
+		r.said(now)
+	} else {
+		r.stats.Made++
+		r.flight, r.ahead.proven = nil, true
+		r.world.Advance()
+		r.ran(now)
 	}
+	if !now.Before(r.nextSave) && !r.ahead.some() {
+		r.save(now, r.world.Next(), r.world.Snapshot())
+	}
+	if !r.isAlone(now) {
+		r.say(now)
+	}
+	r.mayGive(now)
 }
 
-// HandleRefused says that the entry that was offered behind after was refused, because the log has another there. It may be
+// HandleRefused says that the message that was offered behind after was refused, because the log has another there. It may be
 // this very entry, from a try whose answer was lost.
 func (r *Room) HandleRefused(now time.Time, after uint64) {
 	if r.flight == nil || after != r.seq {

@@ -19,31 +19,26 @@ type sim struct {
 	store  store
 	nodes  []*simNode
 	down   bool // the store has no quorum
+	quiet  bool // players ask for nothing
 	loss   float64
 	calm   bool // no faults any more
 
-	hashes map[uint64]uint64 // of each tick, by whoever ran it first
-	told   map[toyRequest]bool
+	hashes map[uint64]uint64     // of the log, after each tick
+	seen   map[toyRequest]uint64 // the tick in whose entry the log has a request
+	told   map[toyRequest]uint64 // the tick in which it was run, as its player was told
+	truth  *toy                  // runs what the log has
+	gap    time.Duration         // the longest between two entries since it was set to 0
+	batch  time.Duration
+	undone int
 	err    error
 }
 
-type store struct {
-	log       []entry
-	all       []entry // those that were removed, too
-	last      uint64
-	second    uint64 // what last was a second before the end
-	record    Record
-	snapshots []snapshotAt
-}
-
-type entry struct {
-	seq, prev uint64
-	bytes     []byte
-}
-
-type snapshotAt struct {
-	seq   uint64
-	bytes []byte
+// early is a tick that a node has run before the log had it.
+type early struct {
+	at       time.Duration
+	tick     uint64
+	hash     uint64
+	requests []toyRequest
 }
 
 type simNode struct {
@@ -56,12 +51,20 @@ type simNode struct {
 	cut     bool
 	paused  bool
 	dead    bool
-	held    []func() // what came while it was paused
+	drains  bool
+	deaf    bool // nothing goes between it and the other nodes, and the store answers
+	early   []early
+	fell    time.Duration
+	company time.Duration // when a batch of another node came
+	held    []func()      // what came while it was paused
 	skew    time.Duration
 	drift   float64
 	timer   int // number of the newest
 	lastWay time.Duration
+	lastRec time.Duration
 	asked   uint64 // requests of this life
+	differs []Order
+	stopped bool
 }
 
 type event struct {
@@ -85,14 +88,26 @@ func (h *eventHeap) Pop() any {
 	return e
 }
 
-func newSim(seed uint64, nodes int) *sim {
-	s := &sim{rand: rand.New(rand.NewPCG(seed, 78)), hashes: map[uint64]uint64{}, told: map[toyRequest]bool{}}
-	for i := range nodes {
-		n := &simNode{sim: s, index: i, skew: time.Duration(s.rand.Int64N(int64(4*time.Second))) - 2*time.Second, drift: (s.rand.Float64() - 0.5) / 500}
-		s.nodes = append(s.nodes, n)
-		n.start()
+func newSim(seed uint64, nodes int, batch time.Duration) *sim {
+	s := &sim{rand: rand.New(rand.NewPCG(seed, 78)), hashes: map[uint64]uint64{}, seen: map[toyRequest]uint64{}, told: map[toyRequest]uint64{}, truth: newToy(8), batch: batch}
+	for range nodes {
+		s.add()
 	}
 	return s
+}
+
+// add starts a node.
+func (s *sim) add() *simNode {
+	n := &simNode{sim: s, index: len(s.nodes), skew: time.Duration(s.rand.Int64N(int64(4*time.Second))) - 2*time.Second, drift: (s.rand.Float64() - 0.5) / 500}
+	s.nodes = append(s.nodes, n)
+	n.start()
+	return n
+}
+
+// kill ends a life of a node.
+func (n *simNode) kill() {
+	n.life++
+	n.paused, n.dead, n.held = true, true, nil
 }
 
 func (s *sim) after(d time.Duration, do func()) {
@@ -121,6 +136,9 @@ func (s *sim) way() time.Duration {
 	d := time.Millisecond/4 + time.Duration(s.rand.ExpFloat64()*float64(2*time.Millisecond))
 	if !s.calm && s.rand.IntN(50) == 0 {
 		d += time.Duration(s.rand.Int64N(int64(3 * time.Second)))
+		if s.rand.IntN(8) == 0 {
+			d *= 5
+		}
 	}
 	return d
 }
@@ -130,12 +148,15 @@ func (s *sim) isLost() bool { return !s.calm && s.rand.Float64() < s.loss }
 // start begins a life of a node.
 func (n *simNode) start() {
 	s := n.sim
+	if n.world != nil {
+		n.settle()
+	}
 	n.life++
 	n.id = uint64(n.index+1)<<32 | uint64(n.life)
-	n.asked = 0
+	n.asked, n.drains = 0, false
 	n.world = newToy(8)
-	n.world.ran = n.ran
-	n.room = NewRoom(n.clock(), Config{Node: n.id, Period: 50 * time.Millisecond, Rand: rand.New(rand.NewPCG(s.rand.Uint64(), 0))}, n.world)
+	n.world.ran, n.world.loaded = n.ran, n.settle
+	n.room = NewRoom(n.clock(), Config{Node: n.id, Period: 50 * time.Millisecond, Batch: s.batch, Rand: rand.New(rand.NewPCG(s.rand.Uint64(), 0))}, n.world)
 	n.turn()
 }
 
@@ -143,18 +164,52 @@ func (n *simNode) clock() time.Time {
 	return time.Unix(1_700_000_000, 0).Add(n.skew + n.sim.now + time.Duration(float64(n.sim.now)*n.drift))
 }
 
-// ran checks a tick that was run against what the others made of it, and notes what was told to players of this node.
+// ran checks a tick that was run against the log, and notes what was told to players of this node.
 func (n *simNode) ran(t *toy, tick uint64, entry []byte) {
 	s := n.sim
-	if want, ok := s.hashes[tick]; ok && want != t.state.hash {
-		s.fail("node %d has another state than others after tick %d", n.index, tick)
+	if want, ok := s.hashes[tick]; !ok || want != t.state.hash {
+		if s.batch == 0 || n.room.role != sequencing || s.now-n.company < aloneAfter*99/100 {
+			s.fail("node %d runs tick %d, which the log does not have, or otherwise", n.index, tick)
+		}
+		n.early = append(n.early, early{s.now, tick, t.state.hash, requestsOf(entry)})
+		return
 	}
-	s.hashes[tick] = t.state.hash
 	for _, r := range requestsOf(entry) {
-		if r.node == n.id {
-			s.told[r] = true
+		n.tell(r, tick)
+	}
+}
+
+// tell notes what was told to a player of this node. After a load it may be told again, and is the same.
+func (n *simNode) tell(r toyRequest, tick uint64) {
+	if r.node != n.id {
+		return
+	}
+	if was, ok := n.sim.told[r]; ok && was != tick {
+		n.sim.fail("request %d of node %x was told as of tick %d, and again as of tick %d", r.number, r.node, was, tick)
+	}
+	n.sim.told[r] = tick
+}
+
+// settle looks what became of the ticks that the node was ahead of the log, which it is no more: the log has them, or they are lost.
+func (n *simNode) settle() {
+	s := n.sim
+	lost := 0
+	for i, e := range n.early {
+		switch hash, ok := s.hashes[e.tick]; {
+		case ok && hash == e.hash && lost > 0:
+			s.fail("node %d has lost tick %d, and the log has %d", n.index, n.early[i-1].tick, e.tick)
+		case ok && hash == e.hash:
+			for _, r := range e.requests {
+				n.tell(r, e.tick)
+			}
+		default:
+			if lost++; lost > int(2*s.batch/(50*time.Millisecond))+1 {
+				s.fail("node %d has lost %d ticks", n.index, lost)
+			}
 		}
 	}
+	s.undone += lost
+	n.early = n.early[:0]
 }
 
 // do runs something on the node, in this life of it.
@@ -185,6 +240,9 @@ func (n *simNode) turn() {
 			return
 		}
 		n.carryOut(o)
+	}
+	if n.room.Sequences() {
+		n.world.bad = false
 	}
 	n.timer++
 	mine, life := n.timer, n.life
@@ -223,18 +281,17 @@ func (n *simNode) carryOut(o Order) {
 	case Look:
 		n.call(func() func() { rec := s.store.record; return func() { n.room.HandleRecord(n.clock(), rec) } })
 	case Bid:
-		id := n.id
 		n.call(func() func() {
 			if s.store.record.Revision == o.Revision {
-				s.store.record = Record{Node: id, Epoch: o.Epoch, Revision: o.Revision + 1}
+				s.record(Record{Node: o.Node, Epoch: o.Epoch, Revision: o.Revision + 1})
 			}
 			rec := s.store.record
 			return func() { n.room.HandleRecord(n.clock(), rec) }
 		})
 	case Ask:
 		for _, other := range s.nodes {
-			if other != n && !n.cut && !other.cut && !s.isLost() {
-				s.after(s.way(), func() { other.do(func() { other.room.HandleBatch(other.clock(), o.Bytes) }) })
+			if other != n && !n.cut && !other.cut && !n.deaf && !other.deaf && !s.isLost() {
+				s.after(s.way(), func() { other.do(func() { other.hear(o.Bytes) }) })
 			}
 		}
 	case Load:
@@ -246,9 +303,34 @@ func (n *simNode) carryOut(o Order) {
 			return func() { n.room.HandleSnapshot(n.clock(), 0, nil) }
 		})
 	case Save:
-		n.call(func() func() { s.save(o.Seq, o.Bytes); return func() {} })
+		n.call(func() func() { s.save(o.Seq, o.Bytes); return func() { n.room.HandleSaved(n.clock(), o.Seq) } })
+	case Differ:
+		n.differ(o)
 	case Stop:
-		s.fail("node %d stops", n.index)
+		n.stopped = true
+	}
+}
+
+func (n *simNode) hear(batch []byte) {
+	n.company = n.sim.now
+	n.room.HandleBatch(n.clock(), batch)
+}
+
+// differ checks the two states that differ: this node's, and the sequencer's, which is that of the log, of as many ticks or more.
+func (n *simNode) differ(o Order) {
+	s := n.sim
+	n.differs = append(n.differs, o)
+	var mine, theirs toy
+	mine.Load(o.Bytes)
+	if mine.state.tick != o.Tick || mine.state.hash == s.hashes[o.Tick-1] {
+		s.fail("node %d has diverged before tick %d, and its state is of tick %d", n.index, o.Tick, mine.state.tick)
+	}
+	if o.Theirs == nil {
+		return
+	}
+	theirs.Load(o.Theirs)
+	if tick := theirs.state.tick; tick < o.Tick || theirs.state.hash != s.hashes[tick-1] {
+		s.fail("node %d has diverged before tick %d, and is told a state of tick %d", n.index, o.Tick, tick)
 	}
 }
 
@@ -281,76 +363,29 @@ func (n *simNode) call(fn func() func()) {
 	}
 }
 
-// append adds an entry to the log, and tells all nodes.
-func (s *sim) append(b []byte) uint64 {
-	prev := s.store.last
-	s.store.last += 1 + s.rand.Uint64N(3) // other rooms have entries in the same stream
-	e := entry{s.store.last, prev, b}
-	s.store.log, s.store.all = append(s.store.log, e), append(s.store.all, e)
-	for _, n := range s.nodes {
-		if n.cut || s.isLost() {
-			continue
-		}
-		times := 1
-		if s.isLost() {
-			times = 2
-		}
-		for range times {
-			n.lastWay = max(n.lastWay, s.now+s.way()) // one subscription keeps its order
-			s.after(n.lastWay-s.now, func() { n.do(func() { n.room.HandleTold(n.clock(), e.seq, e.prev, e.bytes) }) })
-		}
-	}
-	return e.seq
-}
-
-// save keeps a snapshot, and removes the entries behind the older of the newest two.
-func (s *sim) save(seq uint64, b []byte) {
-	k := len(s.store.snapshots)
-	if k > 0 && s.store.snapshots[k-1].seq >= seq {
-		return
-	}
-	s.store.snapshots = append(s.store.snapshots, snapshotAt{seq, b})
-	if k == 0 {
-		return
-	}
-	older := s.store.snapshots[k-1].seq
-	for len(s.store.log) > 1 && s.store.log[0].seq <= older {
-		s.store.log = s.store.log[1:]
-	}
-}
-
-// verdict reads the whole log as it is meant, and compares it with what players were told.
+// verdict compares what players were told and asked for with the log.
 func (s *sim) verdict() error {
 	if s.err != nil {
 		return s.err
 	}
-	seen := map[toyRequest]bool{}
-	var w toy
-	w.Load(nil)
-	for _, e := range s.store.all {
-		if head, _ := w.Head(e.bytes); head.Epoch < w.Epoch() {
-			continue
-		}
-		if err := w.Apply(e.bytes); err != nil {
-			return fmt.Errorf("the log: entry %d: %w", e.seq, err)
-		}
-		for _, r := range requestsOf(e.bytes) {
-			if seen[r] {
-				return fmt.Errorf("the log has request %d of node %x twice", r.number, r.node)
-			}
-			seen[r] = true
+	for _, n := range s.nodes {
+		if !n.room.Sequences() {
+			n.settle()
 		}
 	}
-	for r := range s.told {
-		if !seen[r] {
-			return fmt.Errorf("request %d of node %x was told to its player, and the log does not have it", r.number, r.node)
+	for r, tick := range s.told {
+		if at, ok := s.seen[r]; !ok || at != tick {
+			return fmt.Errorf("request %d of node %x was told to its player as of tick %d, and the log does not have it there", r.number, r.node, tick)
 		}
 	}
 	for _, n := range s.nodes {
-		switch done := w.Done(n.id); {
+		if n.stopped {
+			return fmt.Errorf("node %d has stopped", n.index)
+		}
+		switch done := s.truth.Done(n.id); {
 		case n.room.Seq() < s.store.second:
 			return fmt.Errorf("node %d is at %d of %d", n.index, n.room.Seq(), s.store.last)
-		case done != n.asked || len(n.room.out.list) > 0:
+		case done != n.asked || n.room.Waiting() > 0:
 			return fmt.Errorf("the log has %d requests of node %d, which asked for %d", done, n.index, n.asked)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+
+	"parley/world"
 )
 
 // toy is a world whose state is the sum of all that was ever asked for, in order.
@@ -13,14 +15,18 @@ type toy struct {
 	taken []byte            // of the next entry
 	newly map[uint64]uint64 // what Done is once that is run
 	seal  []byte
-	room  int // for how many requests an entry has room
+	rises uint64 // the epoch that was sealed last: that of package world does the same
+	bad   bool   // the state is another than it should be
+	room  int    // for how many requests an entry has room
 
-	ran func(t *toy, tick uint64, entry []byte) // told of each tick that was run
+	ran    func(t *toy, tick uint64, entry []byte) // told of each tick that was run
+	loaded func()                                  // told before the world is another
 }
 
 type toyState struct {
 	tick, epoch, hash uint64
 	due               int64
+	asked             uint64 // the tick behind the last that had a request
 	done              map[uint64]uint64
 }
 
@@ -31,9 +37,9 @@ func newToy(room int) *toy {
 }
 
 func (t *toy) Next() uint64  { return t.state.tick }
-func (t *toy) Epoch() uint64 { return t.state.epoch }
+func (t *toy) Epoch() uint64 { return max(t.state.epoch, t.rises) }
 func (t *toy) Due() int64    { return t.state.due }
-func (t *toy) Awake() bool   { return len(t.state.done) > 0 }
+func (t *toy) Awake() bool   { return t.state.asked > 0 && t.state.tick < t.state.asked+100 }
 
 func (t *toy) Done(node uint64) uint64 { return max(t.state.done[node], t.newly[node]) }
 
@@ -59,22 +65,25 @@ func (t *toy) Seal(due int64, epoch, skipped uint64) []byte {
 	for _, v := range []uint64{t.state.tick, epoch, 0, uint64(due), t.state.hash} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
-	t.seal = append(b, t.taken...)
+	t.seal, t.rises = append(b, t.taken...), epoch
 	return t.seal
 }
 
 func (t *toy) Advance() {
+	if t.bad {
+		panic("a sequencer has another state")
+	}
 	entry := t.seal
 	t.reset()
 	t.apply(entry)
 }
 
-func (t *toy) Head(entry []byte) (Head, error) {
+func (t *toy) Head(entry []byte) (world.EntryHead, error) {
 	if len(entry) < 40 {
-		return Head{}, errors.New("short")
+		return world.EntryHead{}, errors.New("short")
 	}
 	u := func(i int) uint64 { return binary.LittleEndian.Uint64(entry[8*i:]) }
-	return Head{Tick: u(0), Epoch: u(1), Node: u(2), Due: int64(u(3))}, nil
+	return world.EntryHead{Tick: u(0), Epoch: u(1), Node: u(2), Due: int64(u(3))}, nil
 }
 
 func (t *toy) Apply(entry []byte) error {
@@ -85,8 +94,8 @@ func (t *toy) Apply(entry []byte) error {
 	if t.seal != nil || len(t.newly) > 0 {
 		panic("Apply with an entry of its own")
 	}
-	if head.Tick != t.state.tick || binary.LittleEndian.Uint64(entry[32:]) != t.state.hash {
-		return fmt.Errorf("tick %d where %d follows: %w", head.Tick, t.state.tick, ErrDiverged)
+	if t.bad || head.Tick != t.state.tick || binary.LittleEndian.Uint64(entry[32:]) != t.state.hash {
+		return fmt.Errorf("tick %d where %d follows: %w", head.Tick, t.state.tick, world.ErrDiverged)
 	}
 	t.apply(entry)
 	return nil
@@ -104,7 +113,7 @@ func (t *toy) apply(entry []byte) {
 	h.Write(entry)
 	s.hash = h.Sum64()
 	for _, r := range requestsOf(entry) {
-		s.done[r.node] = r.number
+		s.done[r.node], s.asked = r.number, s.tick+1
 	}
 	s.tick++
 	if t.ran != nil {
@@ -114,8 +123,15 @@ func (t *toy) apply(entry []byte) {
 
 // Snapshot is the state in text.
 func (t *toy) Snapshot() []byte {
+	if t.seal != nil || len(t.newly) > 0 {
+		panic("Snapshot with an entry under way")
+	}
 	s := &t.state
-	b := fmt.Appendf(nil, "%d %d %d %d %d", s.tick, s.epoch, s.hash, s.due, len(s.done))
+	hash := s.hash
+	if t.bad {
+		hash++
+	}
+	b := fmt.Appendf(nil, "%d %d %d %d %d", s.tick, s.epoch, hash, s.due, s.asked)
 	for node, n := range s.done {
 		b = fmt.Appendf(b, " %d %d", node, n)
 	}
@@ -123,6 +139,9 @@ func (t *toy) Snapshot() []byte {
 }
 
 func (t *toy) Load(b []byte) error {
+	if t.loaded != nil {
+		t.loaded()
+	}
 	t.reset()
 	s := toyState{done: map[uint64]uint64{}}
 	if b != nil {
@@ -135,7 +154,7 @@ func (t *toy) Load(b []byte) error {
 			}
 			fields, b = append(fields, v), b[min(n+1, len(b)):]
 		}
-		s.tick, s.epoch, s.hash, s.due = fields[0], fields[1], fields[2], int64(fields[3])
+		s.tick, s.epoch, s.hash, s.due, s.asked = fields[0], fields[1], fields[2], int64(fields[3]), fields[4]
 		for f := fields[5:]; len(f) > 0; f = f[2:] {
 			s.done[f[0]] = f[1]
 		}
@@ -144,7 +163,9 @@ func (t *toy) Load(b []byte) error {
 	return nil
 }
 
-func (t *toy) reset() { t.taken, t.newly, t.seal = nil, map[uint64]uint64{}, nil }
+func (t *toy) reset() {
+	t.taken, t.newly, t.seal, t.bad, t.rises = nil, map[uint64]uint64{}, nil, false, 0
+}
 
 type toyRequest struct{ node, number uint64 }
 

@@ -55,15 +55,16 @@ type Session struct {
 	largest       int
 }
 
-// Dial opens a session. Without a deadline in ctx it gives up after handshakeTime.
+// Dial opens a session. Without a deadline in ctx it gives up after handshakeTime. A server that answers 429 or 503, or breaks the
+// connection off, is asked again for retryTime.
 func Dial(ctx context.Context, t Target) (*Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
 	defer cancel()
 	switch t.Carrier {
 	case WebSocket:
-		return dialWebSocket(ctx, t)
+		return again(ctx, func() (*Session, error) { return dialWebSocket(ctx, t) })
 	case WebTransport:
-		return dialWebTransport(ctx, t)
+		return again(ctx, func() (*Session, error) { return dialWebTransport(ctx, t) })
 	}
 	return nil, fmt.Errorf("call: there is no carrier %q", t.Carrier)
 }

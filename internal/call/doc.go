@@ -26,5 +26,6 @@
 //
 // # What it does not do
 //
-// It follows no redirects, keeps no cookies and does not dial again: package line does.
+// It follows no redirects and keeps no cookies. Dial asks a server that is busy again for some seconds (again.go), but a session that has ended is
+// not dialed again: package line does that.
 package call

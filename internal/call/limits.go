@@ -6,10 +6,10 @@ const (
 	// maxMessage bounds a message: "a message over 64 KiB or of text ends the session" (carriers).
 	maxMessage = 64 << 10
 
-	// maxDatagram bounds the datagrams, both ways: as over UDP. packetBytes is the size of QUIC's packets from the first on, so that a datagram
-	// of that size fits into one with QUIC's own headers. A path that takes less does not get through the handshake.
+	// maxDatagram bounds the datagrams, both ways: as over UDP. Over WebTransport they have less: see way.Largest. packetBytes is the size
+	// of QUIC's packets, the least that every path of QUIC takes.
 	maxDatagram = 1200
-	packetBytes = 1280
+	packetBytes = 1200
 
 	// quietTime is how long nothing may come over WebTransport, and keepTime how often the client makes the server speak: a server that is
 	// gone without a word is noticed as soon as over UDP.
@@ -34,6 +34,12 @@ const (
 
 	// handshakeTime bounds a handshake when the context does not: a server that accepts and says nothing.
 	handshakeTime = 10 * time.Second
+
+	// retryTime is how long a server that is busy is asked again, with pauses from firstPause to longestPause: a hundred players behind one
+	// address who come at once are let in within a second. It is less than a player's patience, who is told why then.
+	retryTime    = 3 * time.Second
+	firstPause   = 100 * time.Millisecond
+	longestPause = 800 * time.Millisecond
 
 	// maxHeader bounds the header of an answer, maxWords what is shown of its body, and maxAbout what is read of /play/server.
 	maxHeader = 16 << 10

@@ -5,16 +5,16 @@ import (
 	"net/netip"
 	"time"
 
-	"parley/internal/datagram"
+	"parley/internal/way"
 )
 
 // madeUp returns the address of a server that has none here: what is behind a browser, and that of WebTransport, which says how large packets
 // may be.
 func madeUp(c Carrier) netip.AddrPort {
 	if c == WebTransport {
-		return datagram.SessionAddr(datagram.WebTransport, 0)
+		return way.SessionAddr(way.WebTransport, 0)
 	}
-	return datagram.SessionAddr(datagram.WebSocket, 0)
+	return way.SessionAddr(way.WebSocket, 0)
 }
 
 // unreachable is a net.OpError for who asks whether there is a server.

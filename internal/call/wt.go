@@ -15,6 +15,8 @@ import (
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 	"github.com/quic-go/webtransport-go"
+
+	"parley/internal/way"
 )
 
 func dialWebTransport(ctx context.Context, t Target) (*Session, error) {
@@ -30,7 +32,7 @@ func dialWebTransport(ctx context.Context, t Target) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{target: t, local: addrOf(w.LocalAddr(), madeUp(WebTransport)), remote: madeUp(WebTransport), largest: maxDatagram}
+	s := &Session{target: t, local: addrOf(w.LocalAddr(), madeUp(WebTransport)), remote: madeUp(WebTransport), largest: way.Largest(madeUp(WebTransport).Addr())}
 	if t.hasStream() {
 		line, err := w.OpenStreamSync(ctx)
 		if err == nil {
@@ -115,6 +117,17 @@ func nobody(err error) error {
 		return &unreachable{err}
 	}
 	return err
+}
+
+// isCutOff reports whether a server has refused or closed a connection of QUIC, as one that is busy does.
+func isCutOff(err error) bool {
+	var transport *quic.TransportError
+	if errors.As(err, &transport) {
+		return transport.Remote && transport.ErrorCode == quic.ConnectionRefused
+	}
+	var application *quic.ApplicationError
+	var reset *quic.StatelessResetError
+	return errors.As(err, &application) && application.Remote || errors.As(err, &reset)
 }
 
 // wtMessages are the datagrams of a session.

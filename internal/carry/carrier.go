@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"parley/internal/datagram"
+	"parley/internal/way"
 )
 
 // carrier is a datagram.Carrier that is made of another, and of the sessions of a Hall.
@@ -149,7 +150,7 @@ func (c *carrier) write(out *datagram.SendBatch, rest func(*datagram.SendBatch) 
 
 // route gives a datagram to its session, or reports that base is to send it. hall.mu is held.
 func (c *carrier) route(e *datagram.SendEntry) bool {
-	if !datagram.IsSession(e.To.Addr()) {
+	if !way.IsSession(e.To.Addr()) {
 		return true
 	}
 	s := c.hall.sessions[e.To.Addr()]

@@ -13,6 +13,7 @@ import (
 
 	"parley/internal/carry"
 	"parley/internal/datagram"
+	"parley/internal/way"
 )
 
 var browser = netip.MustParseAddrPort("192.0.2.7:5000")
@@ -59,7 +60,7 @@ func newPlace(t *testing.T, times int, c carry.Config) *place {
 	return p
 }
 
-func (p *place) open(t *testing.T, kind datagram.Kind) (*carry.Session, func() []carry.Why) {
+func (p *place) open(t *testing.T, kind way.Kind) (*carry.Session, func() []carry.Why) {
 	t.Helper()
 	var mu sync.Mutex
 	var ends []carry.Why
@@ -82,9 +83,9 @@ func (p *place) open(t *testing.T, kind datagram.Kind) (*carry.Session, func() [
 func TestDatagramsOfASession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, 1, carry.Config{})
-		a, _ := p.open(t, datagram.WebSocket)
-		b, _ := p.open(t, datagram.WebTransport)
-		if a.Addr() == b.Addr() || datagram.KindOf(a.Addr().Addr()) != datagram.WebSocket || datagram.KindOf(b.Addr().Addr()) != datagram.WebTransport {
+		a, _ := p.open(t, way.WebSocket)
+		b, _ := p.open(t, way.WebTransport)
+		if a.Addr() == b.Addr() || way.KindOf(a.Addr().Addr()) != way.WebSocket || way.KindOf(b.Addr().Addr()) != way.WebTransport {
 			t.Errorf("sessions have the addresses %v and %v", a.Addr(), b.Addr())
 		}
 		if got := p.hall.Source(a.Addr()); got != browser {
@@ -122,7 +123,7 @@ func TestDatagramsOfASession(t *testing.T) {
 func TestASessionThatTakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, 1000, carry.Config{})
-		s, ends := p.open(t, datagram.WebSocket)
+		s, ends := p.open(t, way.WebSocket)
 		s.Deliver(make([]byte, 1000))
 		p.hall.Welcome(s.Addr())
 		synctest.Wait()
@@ -154,8 +155,8 @@ func TestASessionThatTakesNothing(t *testing.T) {
 func TestSessionsThatAreNotWanted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, 0, carry.Config{})
-		silent, silentEnds := p.open(t, datagram.WebSocket)
-		flood, floodEnds := p.open(t, datagram.WebSocket)
+		silent, silentEnds := p.open(t, way.WebSocket)
+		flood, floodEnds := p.open(t, way.WebSocket)
 		sent := 0
 		for flood.Deliver([]byte("x")) {
 			if sent++; sent > 100_000 {
@@ -179,7 +180,7 @@ func TestSessionsThatAreNotWanted(t *testing.T) {
 func TestTheGoodbyeComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, 1, carry.Config{})
-		s, ends := p.open(t, datagram.WebSocket)
+		s, ends := p.open(t, way.WebSocket)
 		p.loop.Do(func() {
 			p.core.out = append(p.core.out, datagram.Message{From: s.Addr(), Data: []byte("goodbye")})
 			p.hall.Hangup(s.Addr())
@@ -202,6 +203,16 @@ func TestTheGoodbyeComesFirst(t *testing.T) {
 	})
 }
 
+// A server that ends while another of its carriers begins does not crash, and lets nobody in any more.
+func TestACarrierBeginsAtAHallThatIsShut(t *testing.T) {
+	h := carry.NewBuilding(carry.Config{}).Hall("duplex")
+	carry.Join(datagram.NewSilent(netip.AddrPort{}, netip.AddrPort{}), h).Close()
+	carry.Join(datagram.NewSilent(netip.AddrPort{}, netip.AddrPort{}), h).Close()
+	if _, err := h.Open(carry.Opening{Source: browser, Kind: way.WebSocket, Ready: func() {}}); !errors.Is(err, carry.ErrClosed) {
+		t.Errorf("a session at a hall that is shut: %v", err)
+	}
+}
+
 // One session that floods gets no more turns than the others.
 func TestSessionsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -211,7 +222,7 @@ func TestSessionsTakeTurns(t *testing.T) {
 		synctest.Wait()
 		var first *carry.Session
 		for i := range 20 {
-			s, _ := p.open(t, datagram.WebSocket)
+			s, _ := p.open(t, way.WebSocket)
 			if i == 0 {
 				first = s
 			}
@@ -219,7 +230,7 @@ func TestSessionsTakeTurns(t *testing.T) {
 				s.Deliver([]byte("flood"))
 			}
 		}
-		last, _ := p.open(t, datagram.WebSocket)
+		last, _ := p.open(t, way.WebSocket)
 		last.Deliver([]byte("hello"))
 		close(release)
 		synctest.Wait()
@@ -243,7 +254,7 @@ func TestSessionsOfAnAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, 0, carry.Config{OfHost: 100, Banned: func(_ time.Time, a netip.Addr) bool { return a == netip.MustParseAddr("192.0.2.66") }})
 		open := func(addr string) error {
-			_, err := p.hall.Open(carry.Opening{Source: netip.MustParseAddrPort(addr), Kind: datagram.WebSocket, Ready: func() {}})
+			_, err := p.hall.Open(carry.Opening{Source: netip.MustParseAddrPort(addr), Kind: way.WebSocket, Ready: func() {}})
 			return err
 		}
 		n, err := 0, error(nil)
@@ -273,7 +284,7 @@ func TestDatagramsOfASessionAllocateNothing(t *testing.T) {
 	h := carry.NewBuilding(carry.Config{}).Hall("echo")
 	c := carry.Join(datagram.NewSilent(netip.AddrPort{}, netip.AddrPort{}), h)
 	defer c.Close()
-	s, err := h.Open(carry.Opening{Source: browser, Kind: datagram.WebSocket, Ready: func() {}})
+	s, err := h.Open(carry.Opening{Source: browser, Kind: way.WebSocket, Ready: func() {}})
 	if err != nil {
 		t.Fatal(err)
 	}

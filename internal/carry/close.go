@@ -2,11 +2,11 @@ package carry
 
 import "time"
 
-// begin starts the sweeper with the first carrier that has the hall.
+// begin starts the sweeper with the first carrier that has the hall. A hall that is shut has none.
 func (h *Hall) begin() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.begun {
+	if !h.begun && !h.shut {
 		h.begun = true
 		h.group.Go(h.sweep)
 	}

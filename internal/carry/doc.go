@@ -13,7 +13,7 @@
 //
 //	hall := building.Find("replica") // nil: this server has none
 //	wake := make(chan struct{}, 1)
-//	s, err := hall.Open(carry.Opening{Source: browser, Kind: datagram.WebTransport, Ready: func() { … wake <- … }, End: func(why carry.Why) { conn.Close() }})
+//	s, err := hall.Open(carry.Opening{Source: browser, Kind: way.WebTransport, Ready: func() { … wake <- … }, End: func(why carry.Why) { conn.Close() }})
 //	if err != nil { … } // refuse the handshake: 429, 503 or 403
 //	go func() {
 //		for { b := receive(); if !s.Deliver(b) { return } }
@@ -26,7 +26,7 @@
 //
 // Streams (duplex, realm) are a Pipe, which has Read, Write, CloseWrite and Close:
 //
-//	s, err := hall.OpenStream(carry.Opening{Source: browser, Kind: datagram.WebTransport}, pipe)
+//	s, err := hall.OpenStream(carry.Opening{Source: browser, Kind: way.WebTransport}, pipe)
 //	feed, err := s.Feed(ready) // duplex over WebTransport: a Session for the datagrams beside it, with Deliver, Next and Close
 //	<-s.Done()
 //
@@ -41,7 +41,7 @@
 //
 // A core knows a session by an address of fd70:6172:6c65:7900::/64, which no other session of the process has or had. Sockets drop what seems to
 // come from there. Whatever counts, limits, bans or logs by address uses Hall.Source. The address says what carries the session, and so how
-// large its packets may be: see datagram.KindOf. A stream has its true address from the beginning.
+// large its packets may be: see way.KindOf. A stream has its true address from the beginning.
 //
 // # Ends
 //

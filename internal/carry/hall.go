@@ -13,7 +13,7 @@ import (
 
 	"parley/internal/admission"
 	"parley/internal/bans"
-	"parley/internal/datagram"
+	"parley/internal/way"
 )
 
 // Errors of Open and OpenStream.
@@ -86,7 +86,7 @@ func (b *Building) Hall(dialect string) *Hall {
 	defer b.mu.Unlock()
 	h := b.halls[dialect]
 	if h == nil {
-		h = &Hall{building: b, door: bans.NewDoor(b.config.Banned), sessions: map[netip.Addr]*Session{}, streams: map[*StreamSession]struct{}{}, kinds: map[netip.AddrPort]datagram.Kind{}, closed: make(chan struct{}), less: make(chan struct{}, 1)}
+		h = &Hall{building: b, door: bans.NewDoor(b.config.Banned), sessions: map[netip.Addr]*Session{}, streams: map[*StreamSession]struct{}{}, kinds: map[netip.AddrPort]way.Kind{}, closed: make(chan struct{}), less: make(chan struct{}, 1)}
 		b.halls[dialect] = h
 	}
 	return h
@@ -161,7 +161,7 @@ type Hall struct {
 	mu       sync.RWMutex // guards the tables; no other lock of the package is taken under it but a session's
 	sessions map[netip.Addr]*Session
 	streams  map[*StreamSession]struct{}
-	kinds    map[netip.AddrPort]datagram.Kind // what carries the newest stream of each true address
+	kinds    map[netip.AddrPort]way.Kind // what carries the newest stream of each true address
 	shut     bool
 	begun    bool
 	closed   chan struct{} // the sweeper ends
@@ -193,7 +193,7 @@ type Opening struct {
 	Source netip.AddrPort
 
 	// Kind says what carries the session.
-	Kind datagram.Kind
+	Kind way.Kind
 
 	// Admitted says that MayOpen has counted the session already.
 	Admitted bool
@@ -232,9 +232,10 @@ func (h *Hall) Open(o Opening) (*Session, error) {
 func (h *Hall) open(o Opening, beside bool) (*Session, error) {
 	now := time.Now()
 	s := &Session{
-		hall: h, opening: o, addr: datagram.SessionAddr(o.Kind, serial.Add(1)), largest: MaxDatagram,
+		hall: h, opening: o, addr: way.SessionAddr(o.Kind, serial.Add(1)),
 		born: now, beside: beside, welcome: beside, allowance: allowance{left: maxBurst, at: now},
 	}
+	s.largest = way.Largest(s.addr.Addr())
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.shut || !h.datagrams.Load() {
@@ -259,7 +260,7 @@ func (h *Hall) get(a netip.Addr) *Session {
 // Source returns the true address of a peer: that of its session, if it is in a browser. Call it when the peer comes and keep the result,
 // as it is not known for long once the session has ended.
 func (h *Hall) Source(peer netip.AddrPort) netip.AddrPort {
-	if h == nil || !datagram.IsSession(peer.Addr()) {
+	if h == nil || !way.IsSession(peer.Addr()) {
 		return peer
 	}
 	if s := h.get(peer.Addr()); s != nil {
@@ -269,9 +270,9 @@ func (h *Hall) Source(peer netip.AddrPort) netip.AddrPort {
 }
 
 // StreamKind returns what carries the stream of a peer that has this true address, UDP if no session does.
-func (h *Hall) StreamKind(peer netip.AddrPort) datagram.Kind {
+func (h *Hall) StreamKind(peer netip.AddrPort) way.Kind {
 	if h == nil {
-		return datagram.UDP
+		return way.UDP
 	}
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -280,7 +281,7 @@ func (h *Hall) StreamKind(peer netip.AddrPort) datagram.Kind {
 
 // Welcome says that the peer of an address has a connection of the dialect: its session is no longer one that is silent.
 func (h *Hall) Welcome(peer netip.AddrPort) {
-	if h == nil || !datagram.IsSession(peer.Addr()) {
+	if h == nil || !way.IsSession(peer.Addr()) {
 		return
 	}
 	if s := h.get(peer.Addr()); s != nil {
@@ -293,7 +294,7 @@ func (h *Hall) Welcome(peer netip.AddrPort) {
 // Hangup says that the connection of a peer is over: its session ends when what waits for it has gone out, the goodbye last. The goroutine
 // of the turn calls it. What the same turn still sends goes out, too.
 func (h *Hall) Hangup(peer netip.AddrPort) {
-	if h == nil || !datagram.IsSession(peer.Addr()) {
+	if h == nil || !way.IsSession(peer.Addr()) {
 		return
 	}
 	if s := h.get(peer.Addr()); s != nil {

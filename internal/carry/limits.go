@@ -8,8 +8,8 @@ import (
 
 // Limits, and what each stops.
 const (
-	// MaxDatagram bounds the datagrams of sessions, both ways: as over UDP. The cores fill theirs to 1,200 bytes, so a carrier that took less
-	// would lose each full one, however often it is sent again.
+	// MaxDatagram bounds the datagrams of sessions, both ways: as over UDP. Over WebTransport the cores and this package keep to less:
+	// see way.Largest.
 	MaxDatagram = 1200
 
 	// maxWaiting bounds the bytes that wait for a session to take them: "when more than 256 KiB wait for a session, whole datagrams are

@@ -41,6 +41,15 @@ func (s *Session) Source() netip.AddrPort { return s.opening.Source }
 // Deliver hands a datagram of the peer to the core. It does not wait and does not keep b. A datagram that is too large, or comes while too
 // many wait, is dropped and counted. It reports false if the session must end.
 func (s *Session) Deliver(b []byte) bool {
+	list, ok := s.take(time.Now(), b)
+	if list {
+		s.hall.list(s)
+	}
+	return ok
+}
+
+// take puts a datagram of the peer into its queue. list reports that the core does not know yet: the session is to be put on the hall's list.
+func (s *Session) take(now time.Time, b []byte) (list, ok bool) {
 	h := s.hall
 	large := len(b) > s.largest
 	if large {
@@ -49,14 +58,13 @@ func (s *Session) Deliver(b []byte) bool {
 	s.mu.Lock()
 	if s.closed || s.over != 0 {
 		s.mu.Unlock()
-		return false
+		return false, false
 	}
-	if !s.allowance.spend(time.Now()) {
+	if !s.allowance.spend(now) {
 		s.mu.Unlock()
 		s.end(Flood)
-		return false
+		return false, false
 	}
-	list := false
 	switch {
 	case large || !s.leaving.IsZero():
 	case s.in.held()+letterHead+len(b) > maxCome:
@@ -67,10 +75,7 @@ func (s *Session) Deliver(b []byte) bool {
 		s.listed = true
 	}
 	s.mu.Unlock()
-	if list {
-		h.list(s)
-	}
-	return true
+	return list, true
 }
 
 // Spend counts a message that is no datagram, such as a ping, or a part of a message. It reports false if the session must end.
@@ -88,11 +93,11 @@ func (s *Session) Spend() bool {
 	return ok
 }
 
-// list puts a session on the list of those with something for the core, which does not have it.
-func (h *Hall) list(s *Session) {
+// list puts sessions on the list of those with something for the core, which does not have them.
+func (h *Hall) list(s ...*Session) {
 	h.come.Lock()
-	h.arrivals = append(h.arrivals, s)
-	first, wake := len(h.arrivals) == 1, h.wake
+	first, wake := len(h.arrivals) == 0, h.wake
+	h.arrivals = append(h.arrivals, s...)
 	h.come.Unlock()
 	if first && wake != nil {
 		wake()

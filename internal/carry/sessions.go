@@ -6,6 +6,7 @@ import (
 	"parley/internal/admission"
 	"parley/internal/datagram"
 	"parley/internal/stream"
+	"parley/internal/way"
 )
 
 // Sessions is a Hall as the server of its dialect knows it, or nobody's. It is an interface so that a program without a Building does not
@@ -15,7 +16,7 @@ type Sessions interface {
 	Stats() Stats
 	Welcome(peer netip.AddrPort)
 	Hangup(peer netip.AddrPort)
-	StreamKind(peer netip.AddrPort) datagram.Kind
+	StreamKind(peer netip.AddrPort) way.Kind
 
 	join(base datagram.Carrier) datagram.Carrier
 	joinStreams(base stream.Carrier) stream.Carrier
@@ -28,6 +29,6 @@ func (nobody) Source(peer netip.AddrPort) netip.AddrPort      { return peer }
 func (nobody) Stats() Stats                                   { return Stats{} }
 func (nobody) Welcome(netip.AddrPort)                         {}
 func (nobody) Hangup(netip.AddrPort)                          {}
-func (nobody) StreamKind(netip.AddrPort) datagram.Kind        { return datagram.UDP }
+func (nobody) StreamKind(netip.AddrPort) way.Kind             { return way.UDP }
 func (nobody) join(base datagram.Carrier) datagram.Carrier    { return base }
 func (nobody) joinStreams(base stream.Carrier) stream.Carrier { return base }

@@ -59,6 +59,13 @@ func (t Ticks) TickAt(remote uint64) uint64 {
 	return addSaturating(t.first, mulDiv(uint64(rel), per, span, 0))
 }
 
+// PartAt returns how much of the tick that server time remote, in µs, is in has passed: from 0 up to 1, and not 1.
+func (t Ticks) PartAt(remote uint64) float64 {
+	span, per := t.rate()
+	passed := int64(remote - t.Start(t.TickAt(remote)))
+	return max(0, min(float64(passed)*float64(per)/float64(span), 1-1e-9))
+}
+
 // Start returns the server time in µs at which a tick begins, the first µs for which TickAt
 // returns it. It wraps, as server time does, for ticks that are too far away.
 func (t Ticks) Start(tick uint64) uint64 {

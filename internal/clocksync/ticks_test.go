@@ -30,6 +30,9 @@ func TestTicksTable(t *testing.T) {
 		if got := tt.ticks.TickAt(tt.remote); got != tt.tick {
 			t.Errorf("%s: TickAt(%d): got %d, want %d", tt.name, tt.remote, got, tt.tick)
 		}
+		if part := tt.ticks.PartAt(tt.remote); part < 0 || part >= 1 || math.Abs(part-float64(int64(tt.remote-tt.start))/float64(tt.ticks.Length().Microseconds())) > 1e-3 && tt.tick > 0 {
+			t.Errorf("%s: PartAt(%d): got %v", tt.name, tt.remote, part)
+		}
 		if got := tt.ticks.Start(tt.tick); got != tt.start {
 			t.Errorf("%s: Start(%d): got %d, want %d", tt.name, tt.tick, got, tt.start)
 		}

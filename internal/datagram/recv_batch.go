@@ -1,6 +1,10 @@
 package datagram
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"parley/internal/way"
+)
 
 // Message is one datagram that was received.
 type Message struct {
@@ -99,7 +103,7 @@ func (b *RecvBatch) Clear() {
 // caller must not add more than Cap buffers.
 func (b *RecvBatch) Add(from netip.AddrPort, data []byte, segment int) {
 	count := uint64(1)
-	if !b.sessions && IsSession(from.Addr()) {
+	if !b.sessions && way.IsSession(from.Addr()) {
 		b.forged(len(data), segment)
 		return
 	}

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"math"
+	"net"
 	"syscall"
 	"time"
 	"unsafe"
@@ -51,8 +52,17 @@ func (k *kernel) arrivals(c *Conn, taken uint64) (a Arrivals, ok bool) {
 }
 
 // bound keeps the system from holding what a slow peer has yet to read: see maxUnsent and sendBuffer.
-func (c *Conn) bound() {
-	_ = c.raw.Control(func(fd uintptr) { // without, the peer is served as well as it goes
+func (c *Conn) bound() { bound(c.raw) }
+
+// Bound keeps the system from holding much of what the peer of a connection has yet to read.
+func Bound(c *net.TCPConn) {
+	if raw, err := c.SyscallConn(); err == nil {
+		bound(raw)
+	}
+}
+
+func bound(raw syscall.RawConn) {
+	_ = raw.Control(func(fd uintptr) { // without, the peer is served as well as it goes
 		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, maxUnsent)
 		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer)
 	})

@@ -2,7 +2,10 @@
 
 package stream
 
-import "time"
+import (
+	"net"
+	"time"
+)
 
 // kernel is nobody here: what the socket has taken counts as arrived, and how long that takes as the round trip. With a
 // bounded buffer a socket takes no more than the path does.
@@ -13,7 +16,10 @@ func (*kernel) arrivals(_ *Conn, taken uint64) (Arrivals, bool) {
 }
 
 // bound keeps the system from holding what a slow peer has yet to read: see sendBuffer.
-func (c *Conn) bound() { _ = c.socket.SetWriteBuffer(sendBuffer) }
+func (c *Conn) bound() { Bound(c.socket) }
+
+// Bound keeps the system from holding much of what the peer of a connection has yet to read.
+func Bound(c *net.TCPConn) { _ = c.SetWriteBuffer(sendBuffer) }
 
 // limit does nothing: these systems send as fast as their windows allow.
 func (kernel) limit(*Conn, uint64) {}

@@ -12,8 +12,8 @@ import (
 
 	"parley/internal/admission"
 	"parley/internal/bans"
-	"parley/internal/datagram"
 	"parley/internal/proxy"
+	"parley/internal/way"
 )
 
 // errCut is the error of a connection that has more than maxPending bytes to write.
@@ -168,7 +168,7 @@ func (l *Listener) turnsAway(socket *net.TCPConn) bool {
 }
 
 func (l *Listener) shuts(from netip.Addr) bool {
-	return datagram.IsSession(from) || l.door.Shuts(time.Now(), from)
+	return way.IsSession(from) || l.door.Shuts(time.Now(), from)
 }
 
 // rest waits, and reports false if the listener was closed meanwhile.

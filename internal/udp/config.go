@@ -3,6 +3,8 @@ package udp
 import (
 	"syscall"
 	"time"
+
+	"parley/internal/gather"
 )
 
 // Config says how a socket is opened. The zero Config is usable: it selects batches, both
@@ -60,7 +62,7 @@ func (c Config) withDefaults() Config {
 		c.SendBuffer = defaultBufferBytes
 	}
 	if c.Gather == 0 {
-		c.Gather = defaultGather
+		c.Gather = gather.Default
 	}
 	return c
 }

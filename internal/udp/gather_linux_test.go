@@ -2,11 +2,11 @@ package udp
 
 import (
 	"net/netip"
-	"runtime"
 	"testing"
 	"time"
 
 	"parley/internal/datagram"
+	"parley/internal/gather"
 )
 
 // One who asks and waits for the answer wakes the loop as often as a crowd does. Whatever the
@@ -20,7 +20,7 @@ func TestALoneAskerIsSeldomMadeToWait(t *testing.T) {
 		send(t, client, server.LocalAddr(), []byte("ask"))
 		collect(t, client, in, 1)
 	}
-	if got, most := server.Stats().InGathers, uint64(10+asks/maxGatherSkip); got > most {
+	if got, most := server.Stats().InGathers, uint64(10+asks/gather.MaxSkip); got > most {
 		t.Errorf("%d waits in %d asks, want at most %d", got, asks, most)
 	}
 }
@@ -65,32 +65,4 @@ func openLoopback(t *testing.T, c Config) *Socket {
 	ours.Store(s.LocalAddr().Port(), true)
 	t.Cleanup(func() { s.Close() })
 	return s
-}
-
-// A reader that waits holds no processor if it is the last one: others run meanwhile.
-func TestAWaitLeavesAProcessorToOthers(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	server := openLoopback(t, Config{})
-	for span := 50 * time.Millisecond; !othersRan(server, span); span *= 2 {
-		if span > 5*time.Second { // a machine that stands still for a span runs nobody
-			t.Fatal("nobody ran while it slept")
-		}
-	}
-}
-
-// othersRan reports whether this goroutine ran while another one waited.
-func othersRan(server *Socket, span time.Duration) (met bool) {
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		server.driver.(*batched).pause(span)
-	}()
-	for ; ; runtime.Gosched() {
-		met = met || sleepers.Load() > 0
-		select {
-		case <-over:
-			return met
-		default:
-		}
-	}
 }

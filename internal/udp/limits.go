@@ -27,21 +27,6 @@ const (
 	// entry cost of a call is below 1% of the work done in it.
 	defaultBatch = 64
 
-	// The limits of gatherer. defaultGather is how long a reader that is woken often waits
-	// for more; with the kernel's timer slack of 50 µs that is 0.3 ms. A reader is woken
-	// often if less than gatherBelow passes between two wakes. A wait is worth it if it
-	// brings gatherWorth datagrams, but not in trains of gatherTrain. At gatherEnough datagrams there is no need to wait. At
-	// most maxGatherSkip wakes pass between two useless waits. After maxGatherRow waits in a
-	// row, 2.5 ms, the reader sleeps in the poller once, which gives its P back to the
-	// scheduler.
-	defaultGather = 250 * time.Microsecond
-	gatherBelow   = 2 * time.Millisecond
-	gatherWorth   = 4
-	gatherTrain   = 8
-	gatherEnough  = 64
-	maxGatherSkip = 255
-	maxGatherRow  = 8
-
 	// defaultBufferBytes is what we ask of the kernel for each of the two socket buffers.
 	// It holds about 5,000 small datagrams, which is 50 ms of a flood of 100,000 a
 	// second, so that a pause of the loop does not lose an honest burst.

@@ -4,15 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
-	"sync/atomic"
-	"syscall"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"parley/internal/datagram"
+	"parley/internal/gather"
 )
 
 // recvControlBytes is room for the control message that we ask for: the segment size.
@@ -89,7 +87,7 @@ type reader struct {
 	until      time.Time
 	due        bool // a turn is due even without a datagram
 	spinAfter  int
-	gather     gatherer
+	gather     gather.Gatherer
 	strange    int // unknown errors in a row
 	failure    error
 	onReadable func(fd uintptr) bool
@@ -122,16 +120,17 @@ func (d *batched) readable(fd uintptr) bool {
 	r := &d.reader
 	r.fd = fd
 	woken := d.park.leave()
-	gathers := !woken && !r.due && r.gather.due(time.Now())
+	gathers := !woken && !r.due && r.gather.Due(time.Now())
 	for {
 		if gathers {
-			d.pause(r.gather.span)
+			d.counts.inGathers.Add(1)
+			gather.Pause(r.gather.Span)
 		}
 		got, more := d.receive(fd, r.in)
 		if r.failure != nil {
 			return true
 		}
-		gathers = gathers && r.gather.brought(r.in.Len(), got)
+		gathers = gathers && r.gather.Brought(r.in.Len(), got)
 		woken = d.park.leave() || woken
 		if got > 0 || more || woken || r.due {
 			r.due = false
@@ -154,29 +153,6 @@ func (d *batched) readable(fd uintptr) bool {
 		}
 	}
 }
-
-// pause sleeps outside the poller, which would wake the reader for each datagram. The runtime's
-// own timers are too coarse: in a sleeping process they are rounded up to a millisecond. A
-// goroutine that wakes the reader meanwhile waits for it.
-//
-// The sleep is a raw system call, which does not notify the scheduler. Notifying it wakes
-// sysmon, which then looks at the sleeper each 20 µs for a millisecond. The price is that a P
-// sleeps too, so the last P never sleeps in this way. A stop of the world ends the sleep with
-// a signal.
-func (d *batched) pause(span time.Duration) {
-	d.counts.inGathers.Add(1)
-	t := unix.NsecToTimespec(span.Nanoseconds())
-	// If a signal ends the sleep early, the reader reads early.
-	if sleepers.Add(1) < int32(runtime.GOMAXPROCS(0)) {
-		_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
-	} else {
-		_ = unix.Nanosleep(&t, nil)
-	}
-	sleepers.Add(-1)
-}
-
-// sleepers is how many readers of this process are in pause.
-var sleepers atomic.Int32
 
 // receive fills in with the datagrams that have come, without waiting. It returns how many
 // messages the kernel gave, and whether the socket may hold more. If so, the reader must not

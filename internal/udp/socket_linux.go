@@ -53,7 +53,7 @@ func newBatched(fd int, f family, c Config, remote netip.AddrPort, counts *count
 	d.raw = raw
 	d.park.sleep = d.file
 	d.reader.spinAfter = spinAfter
-	d.reader.gather.span = c.Gather
+	d.reader.gather.Span = c.Gather
 	// Method values allocate: they are made once, here.
 	d.reader.onReadable = d.readable
 	d.writer.init(d, c.Batch)

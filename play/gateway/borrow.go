@@ -69,6 +69,9 @@ func (r *Room) handedBack() {
 	}
 	r.state = r.lent
 	r.catchUp()
+	if r.shared != nil {
+		r.shared.next()
+	}
 	if !r.isDue() {
 		r.lendNext()
 	}
@@ -78,6 +81,8 @@ func (r *Room) handedBack() {
 // error is ErrTooMany if the room has too many that wait. Call it in Do.
 func (r *Room) Inject(action any) error {
 	switch {
+	case r.shared != nil:
+		return errApart
 	case r.sim.Schema().ActionOf(action) == nil:
 		return fmt.Errorf("%w: %T: add it to Game.Actions", world.ErrNoAction, action)
 	case r.injected >= maxInjected:

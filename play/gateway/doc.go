@@ -36,6 +36,14 @@
 // dialect. In one process the sequencer hands its entry to the stage beside it, and no byte of it is encoded unless something
 // keeps or records the log.
 //
+// Where several servers run a room, no connection changes anything by itself. What it asks for becomes a wish (ask.go, wish.go), which goes to
+// the server that makes the entries, and happens when an entry has it:
+//
+//	shared.go    the room's part in the cluster: a worker runs its entries, and waits behind each until players are told
+//	sequence.go  what the sequencer grants, and under which name
+//	settle.go    what an entry has brought: players come and go, lines are said, and who has asked is answered
+//	cluster.go   how the hub reaches all of this: a program that makes no Nodes has no code of it
+//
 // # Ownership
 //
 // The hub's goroutine owns all rooms, players and views, except while a worker has a room's world for a step: what is asked of the

@@ -83,13 +83,20 @@ func (r *Room) enter(s *Seat, name string) {
 		h.refuse(s, s.noRoom())
 		return
 	}
+	if r.shared != nil && r.shared.wait(func() { r.enter(s, name) }) {
+		return
+	}
 	if r.sim.Full() { // the entry of this tick: in the next
 		r.later = append(r.later, func() { r.enter(s, name) })
 		return
 	}
 	if p, err := r.returning(s, name); p != nil || err != nil {
 		if err == nil {
-			err = r.comeBack(s, p)
+			if r.shared != nil {
+				err = r.shared.comeBack(s, p)
+			} else {
+				err = r.comeBack(s, p)
+			}
 		}
 		if err != nil {
 			h.refuse(s, err)
@@ -100,7 +107,7 @@ func (r *Room) enter(s *Seat, name string) {
 	if err == nil {
 		err = r.reserve(s)
 	}
-	if err == nil && r.room() <= 0 { // nothing but the want of a place keeps it out: else whoever is not let in would cost others theirs
+	if err == nil && r.shared == nil && r.room() <= 0 { // nothing but the want of a place keeps it out: else whoever is not let in would cost others theirs
 		r.makeRoom()
 	}
 	asks := s.pass != nil && (s.pass.Kind == message.PassTicket || s.pass.Name != "")
@@ -204,6 +211,10 @@ func (r *Room) seat(s *Seat, name string) {
 	if name = fitName(name); !s.account && account.Reserved(name) {
 		name = ""
 	}
+	if r.shared != nil { // the log decides
+		r.shared.join(s, name)
+		return
+	}
 	if name == "" {
 		name = fmt.Sprintf("guest-%d", r.sim.NextPlayer())
 	}
@@ -227,12 +238,7 @@ func (r *Room) seat(s *Seat, name string) {
 
 // sit has somebody see the room from now on. A player is given a token to come back with.
 func (r *Room) sit(s *Seat, id world.PlayerID) {
-	s.side = r.side(s.dialect)
-	s.side.seats = append(s.side.seats, s)
-	s.view = r.sim.NewView(id, s.dialect.view())
-	s.chat.grow(chatRate, r.hub.cfg.TickRate) // it may speak at once
-	s.terrain.grow(terrainRate, r.hub.cfg.TickRate)
-	r.hub.welcomed = append(r.hub.welcomed, s)
+	r.place(s, id)
 	switch {
 	case s.player == nil:
 	case s.account: // the account is the session
@@ -241,6 +247,16 @@ func (r *Room) sit(s *Seat, id world.PlayerID) {
 	default:
 		r.giveToken(s)
 	}
+}
+
+// place has somebody see the room.
+func (r *Room) place(s *Seat, id world.PlayerID) {
+	s.side = r.side(s.dialect)
+	s.side.seats = append(s.side.seats, s)
+	s.view = r.sim.NewView(id, s.dialect.view())
+	s.chat.grow(chatRate, r.hub.cfg.TickRate) // it may speak at once
+	s.terrain.grow(terrainRate, r.hub.cfg.TickRate)
+	r.hub.welcomed = append(r.hub.welcomed, s)
 }
 
 // giveToken makes a token for a player. Only the player's client is told: we keep its hash.
@@ -262,7 +278,10 @@ func (r *Room) giveToken(s *Seat) {
 
 // knows notes that a player's client has acknowledged its newest token: the one before is void.
 func (r *Room) knows(s *Seat) {
-	s.known = true
+	if s.known = true; r.shared != nil {
+		r.shared.mustAsk(wishKnown, s.player.ID, "")
+		return
+	}
 	r.sim.Known(s.player.ID)
 	r.voidFirst(s.player)
 }

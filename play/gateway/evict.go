@@ -78,6 +78,16 @@ func (r *Room) evict(why banned, match func(*Player) bool) {
 		if !match(p) {
 			continue
 		}
+		if x := r.shared; x != nil {
+			x.mustAsk(wishKick, p.ID, why.Error())
+			if s := p.seat; s != nil {
+				r.banish(s, why)
+				p.seat = nil
+				r.unseat(s)
+			}
+			x.goes(p.ID, 0, wishLeave)
+			continue
+		}
 		r.sim.Kick(p.ID, []byte(why.Error()))
 		r.logPlayer("kicked", p, "reason", why.Error())
 		if s := p.seat; s != nil {

@@ -15,7 +15,7 @@ import (
 
 	"parley/internal/admission"
 	"parley/internal/carry"
-	"parley/internal/datagram"
+	"parley/internal/way"
 	"parley/play/keep"
 	"parley/protocol/relay"
 	"parley/world"
@@ -55,6 +55,9 @@ type Config struct {
 
 	// Shelf, if set, keeps the rooms, and New resumes those that it has. Its owner closes it when the hub has ended.
 	Shelf *keep.Shelf
+
+	// Cluster, if set, has the logs of the rooms, which other servers run too. Then Shelf is nil.
+	Cluster *Nodes
 
 	// Record, if set, receives the recording of all inputs of the main room.
 	Record io.Writer
@@ -214,7 +217,7 @@ func New(c Config) (*Hub, error) {
 func (h *Hub) newMain() (*Room, error) {
 	s := Settings{Name: MainRoom, Seed: h.cfg.World.Seed, Mode: h.cfg.World.Mode}
 	r, err := h.newRoom(s)
-	if r == nil {
+	if r == nil || err != nil && h.cfg.Cluster != nil {
 		return nil, err
 	}
 	if err != nil {
@@ -227,7 +230,9 @@ func (h *Hub) newMain() (*Room, error) {
 		r = h.newRoomOf(r.settings, sim)
 	}
 	h.rooms[MainRoom] = r
-	h.schedule(r)
+	if r.shared == nil {
+		h.schedule(r)
+	}
 	return r, nil
 }
 
@@ -353,7 +358,7 @@ func (h *Hub) inBrowsers(dialect string) admission.Sources {
 
 // carrierOf returns what brings the stream of a player: what brings the dialect's streams, if it is no session.
 func (h *Hub) carrierOf(dialect string, peer netip.AddrPort, usual string) string {
-	if k := carry.HallOf(h.inBrowsers(dialect)).StreamKind(peer); k != datagram.UDP {
+	if k := carry.HallOf(h.inBrowsers(dialect)).StreamKind(peer); k != way.UDP {
 		return k.String()
 	}
 	return usual

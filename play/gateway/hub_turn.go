@@ -35,10 +35,14 @@ func (h *Hub) loop(ctx context.Context) error {
 	defer close(h.over) // also if a command ends this goroutine
 	defer h.hire()()
 	defer h.employ()()
+	defer h.closeShared()
 	h.epoch, h.home = time.Now(), goroutine()
 	defer func() { h.home = 0 }()
 	for _, r := range h.awake {
-		r.next = h.epoch.Add(h.every() + r.offset)
+		if r.next = h.epoch.Add(h.every() + r.offset); r.shared != nil {
+			r.next = h.epoch.Add(far)
+			r.shared.next()
+		}
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -194,6 +198,9 @@ func (h *Hub) clock(r *Room) {
 		r.lately = &lately{}
 	}
 	r.lately.add(took)
+	if r.shared != nil { // its ticks are when the log has them
+		return
+	}
 	r.next = r.next.Add(every)
 	if r.behind = time.Since(r.next); r.behind > mostBehind {
 		skipped := (r.behind - mostBehind/2) / every

@@ -21,6 +21,10 @@ func (r *Room) leave(s *Seat, goodbye bool) {
 		r.unseat(s)
 		return
 	}
+	if r.shared != nil {
+		r.shared.leave(s, goodbye)
+		return
+	}
 	if r.hub.hold() > 0 && !goodbye && s.canReturn() && s.kicked == nil {
 		r.goAway(p)
 		return
@@ -79,6 +83,9 @@ func (r *Room) goAway(p *Player) {
 
 // endHolds has those leave who have been away for too long.
 func (r *Room) endHolds() {
+	if r.shared != nil && !r.shared.sequences() {
+		return
+	}
 	for len(r.away) > 0 && r.sim.Tick() >= r.away[0].ends {
 		r.remove(r.away[0])
 	}
@@ -86,6 +93,18 @@ func (r *Room) endHolds() {
 
 // remove takes a player out of the world for good. It has no seat.
 func (r *Room) remove(p *Player) {
+	if r.shared != nil {
+		r.away = slices.DeleteFunc(r.away, func(o *Player) bool { return o == p })
+		r.shared.goes(p.ID, 0, wishLeave)
+		return
+	}
+	r.sim.Leave(p.ID)
+	r.forget(p)
+	r.logPlayer("left", p)
+}
+
+// forget is the end of a player who is not in the world any more.
+func (r *Room) forget(p *Player) {
 	if p.counted {
 		p.counted = false
 		r.hub.crowd.Leave(p.from)
@@ -95,12 +114,10 @@ func (r *Room) remove(p *Player) {
 		delete(r.hub.sessions, t)
 	}
 	p.tokens = nil
-	r.sim.Leave(p.ID)
 	delete(r.players, p.ID)
 	r.hub.players--
 	key := account.NameKey(p.Name)
 	if r.names[key]--; r.names[key] == 0 {
 		delete(r.names, key)
 	}
-	r.logPlayer("left", p)
 }

@@ -228,4 +228,11 @@ const (
 
 	// goodbyeTime is how long Close waits for the dialects to say goodbye.
 	goodbyeTime = 5 * time.Second
+
+	// silentNode is after how long a player of another server is away whom no server claims. It is the lease of a node: a server whose
+	// messages are late for less must not have its players stand still.
+	silentNode = 10 * time.Second
+
+	// maxHere bounds what a server tells of its players once a second: those of 20,000.
+	maxHere = 60 << 10
 )

@@ -46,8 +46,8 @@ func (r *Room) freeName(name string) string {
 // isLine reports whether a text may be a line of chat.
 func isLine(text []byte) bool { return len(text) > 0 && len(text) <= maxChat && utf8.Valid(text) }
 
-// say has all read what a player said, if it may.
-func (r *Room) say(s *Seat, text []byte) world.Reason {
+// say has all read what a player said, if it may. In a shared room what becomes of it is known later: then the result is 0.
+func (r *Room) say(s *Seat, tag uint32, text []byte) world.Reason {
 	switch {
 	case !isLine(text):
 		r.hub.stats.DroppedChat++
@@ -60,6 +60,9 @@ func (r *Room) say(s *Seat, text []byte) world.Reason {
 	if !ok {
 		r.hub.stats.DroppedChat++
 		return world.Denied
+	}
+	if r.shared != nil {
+		return r.shared.say(s, tag, text)
 	}
 	if why := r.sim.Chat(s.player.ID, text); why.Refused() {
 		return why
@@ -82,7 +85,10 @@ func (r *Room) Broadcast(text string) error {
 		return errors.New("the text is not UTF-8")
 	}
 	r.do(func() {
-		if r.state == roomQuiet { // else nobody is there
+		switch {
+		case r.shared != nil && r.state == roomQuiet:
+			r.shared.mustAsk(wishTell, 0, text)
+		case r.state == roomQuiet: // else nobody is there
 			r.sim.Say([]byte(text))
 			r.said = append(r.said, Line{Name: message.ServerName, Text: []byte(text)})
 		}
@@ -103,6 +109,10 @@ func (r *Room) Kick(id world.PlayerID, why string) bool {
 // kick removes a player who is still there. One with a connection is told why, and leaves with it.
 func (r *Room) kick(p *Player, why error) {
 	if r.players[p.ID] != p || r.state == roomEnded {
+		return
+	}
+	if r.shared != nil {
+		r.shared.mustAsk(wishKick, p.ID, why.Error())
 		return
 	}
 	r.sim.Kick(p.ID, []byte(why.Error()))

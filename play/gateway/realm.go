@@ -74,6 +74,11 @@ func (s *realmSeat) wanted(i int) (world.ChunkPlace, bool) {
 		if s.measure(r.sim.Tick(), s.conn); !s.mayBulk() {
 			return world.ChunkPlace{}, false
 		}
+		if b := r.sim.World().Body(r.entityOf(s.player)); b != nil {
+			if bx, by, x, y, ok := world.Locate(b.X, b.Y); ok {
+				s.conn.Nearest(i, core.Position{BX: bx, BY: by, X: x, Y: y})
+			}
+		}
 		id, ok := s.conn.WantedChunk(i)
 		return world.ChunkPlace{BX: id.BX, BY: id.BY}, ok
 	}

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"unicode/utf8"
 
-	"parley/internal/datagram"
+	"parley/internal/way"
 	"parley/play/message"
 	"parley/protocol/relay"
 	relaycore "parley/protocol/relay/core"
@@ -126,7 +126,7 @@ func (d *Relay) handle(p *relay.Peer, ev relay.Event) {
 // judge looks at the pass of a newcomer, and has the hub decide.
 func (d *Relay) judge(n *relaycore.Newcomer, name string) {
 	s := &relaySeat{newcomer: n}
-	s.connect(d, s, n.Source(), datagram.KindOf(n.Addr().Addr()).String(), d.hub.number(&s.logNumber))
+	s.connect(d, s, n.Source(), way.KindOf(n.Addr().Addr()).String(), d.hub.number(&s.logNumber))
 	var err error
 	if s.pass, err = d.hub.gate.Judge(s.from, n.Pass()); err != nil {
 		d.hub.logRefusal(&s.Seat, err)

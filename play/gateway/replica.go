@@ -9,8 +9,8 @@ import (
 	"net/netip"
 	"time"
 
-	"parley/internal/datagram"
 	"parley/internal/pace"
+	"parley/internal/way"
 	"parley/play/message"
 	"parley/play/schema"
 	"parley/protocol/replica"
@@ -143,7 +143,7 @@ func (d *Replica) handle(c *replica.Conn, ev replica.Event) {
 	switch ev.Kind {
 	case replica.EventConnected:
 		s := &replicaSeat{conn: c}
-		s.connect(d, s, c.Source(), datagram.KindOf(c.Peer().Addr()).String(), d.hub.number(&c.LogNumber))
+		s.connect(d, s, c.Source(), way.KindOf(c.Peer().Addr()).String(), d.hub.number(&c.LogNumber))
 		d.seats[c] = s
 	case replica.EventClosed:
 		if s := d.seats[c]; s != nil {

@@ -84,6 +84,7 @@ type Room struct {
 	over     *Ended // its game has ended it
 
 	kept    *keep.Room // nil if nothing is kept
+	shared  elsewhere  // nil unless other servers run the room too
 	state   roomState
 	lent    roomState     // what state was, in a room that View has
 	viewers []chan *Room  // who want to look at it
@@ -159,6 +160,9 @@ func (h *Hub) newRoom(s Settings) (*Room, error) {
 		return nil, err
 	}
 	r := h.newRoomOf(s, sim)
+	if h.cfg.Cluster != nil {
+		return r, h.cfg.Cluster.share(r)
+	}
 	return r, r.keep()
 }
 

@@ -35,6 +35,8 @@ func (r *Room) handle(q *request) {
 		s.left = s.left || q.ask == askLeave
 	case q.ask == askLeave:
 		r.leave(s, q.bye)
+	case s.player == nil && s.entering && r.shared != nil:
+		r.shared.early(s, q)
 	case s.player == nil || s.left:
 		r.hub.stats.EarlyInput++
 	case q.stamped && q.number == 0 && !r.heed(q): // it was done before
@@ -45,6 +47,13 @@ func (r *Room) handle(q *request) {
 	case q.ask == askSteer && q.number != 0 && s.stamps.isOvertaken(q):
 		r.hub.stats.Overtaken++
 		s.did(q.number)
+	case r.shared != nil && q.ask == askSteer:
+		if q.entity != 0 {
+			q.steer.Entity = r.sim.ByWire(q.entity)
+		}
+		r.shared.steer(s, q)
+	case r.shared != nil && q.ask == askAct:
+		r.shared.act(s, q)
 	case q.ask == askSteer:
 		r.came = append(r.came, q.at)
 		s.answers = true
@@ -56,7 +65,9 @@ func (r *Room) handle(q *request) {
 		r.judge(s, q.tag, r.sim.ActShown(s.player.ID, r.tickOf(q), q.shown, q.action, q.params[:len(q.action.Fields)], q.tag))
 		s.did(q.number)
 	case q.ask == askSay:
-		s.answer(q.tag, r.say(s, q.line))
+		if why := r.say(s, q.tag, q.line); why != 0 {
+			s.answer(q.tag, why)
+		}
 	case q.ask == askTerrain:
 		r.wants(s, q.place, q.tag)
 	case q.ask == askKnown:
@@ -107,6 +118,10 @@ func (r *Room) step() (err error) {
 		}
 		r.err = err
 	}()
+	if r.shared != nil {
+		r.shared.work()
+		return nil
+	}
 	r.finish()
 	entry := r.sim.Seal(r.hub.dueMicros(r.due), r.unsaid)
 	r.unsaid = 0
@@ -157,6 +172,10 @@ func (r *Room) told() {
 		r.came = r.came[:0]
 	}
 	if r.isOver() {
+		return
+	}
+	if r.shared != nil {
+		r.shared.resume()
 		return
 	}
 	r.state = roomQuiet

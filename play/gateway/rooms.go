@@ -28,7 +28,9 @@ func (h *Hub) Open(s Settings) (*Room, error) {
 		return nil, err
 	}
 	h.rooms[s.Name] = r
-	r.state, r.empty = roomAsleep, time.Now()
+	if r.shared == nil {
+		r.state, r.empty = roomAsleep, time.Now()
+	}
 	return r, nil
 }
 
@@ -84,6 +86,9 @@ func (h *Hub) end(r *Room, why error) {
 	case r.state != roomStepping:
 		r.conclude(nil)
 	default: // when whoever has its world is done with it
+	}
+	if r.shared != nil {
+		r.shared.close()
 	}
 	r.state, r.why = roomEnded, why
 	delete(h.rooms, r.Name())
@@ -200,7 +205,7 @@ func (r *Room) dismiss() {
 func (h *Hub) rest(now time.Time) {
 	for i := 0; i < len(h.awake); i++ {
 		r := h.awake[i]
-		if r.state != roomQuiet || !r.isEmpty() {
+		if r.state != roomQuiet || !r.isEmpty() || r.shared != nil {
 			r.emptyTicks = 0
 			continue
 		}

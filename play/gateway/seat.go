@@ -43,6 +43,8 @@ type Seat struct {
 	verdict    error       // on its pass
 	sid        uint16      // the number of the own entity that its pass gives
 	known      bool        // its client has shown that it has a token
+	since      uint64      // in a shared room: the tick at which it got its player
+	early      []request   // and what it has asked for before
 	token      message.Token
 	chat       allowance
 	terrain    allowance

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"net/netip"
 
-	"parley/internal/datagram"
+	"parley/internal/way"
 	"parley/play/message"
 	"parley/protocol/stamp"
 	stampcore "parley/protocol/stamp/core"
@@ -78,7 +78,7 @@ func (d *Stamp) handle(c *stamp.Conn, ev stamp.Event) {
 		d.hub.number(&c.LogNumber)
 	case stamp.EventEntered: // who confirms nothing sees nothing
 		s := &stampSeat{conn: c}
-		s.connect(d, s, c.Source(), datagram.KindOf(c.Peer().Addr()).String(), d.hub.number(&c.LogNumber))
+		s.connect(d, s, c.Source(), way.KindOf(c.Peer().Addr()).String(), d.hub.number(&c.LogNumber))
 		s.spectator, s.wants = true, d.room
 		d.seats[c] = s
 		s.enter("")
@@ -138,10 +138,10 @@ func (d *Stamp) tell(s *stampSeat) {
 	s.estimate.RTT = s.conn.RTT()
 	s.moved(s.conn.Bytes())
 	// A record goes out in any case: what comes of it shows what the path takes.
-	s.view.Allow(max(1, recordBytes(budget, stamp.MaxData, ipBytes+stampcore.HeaderBytes)))
+	s.view.Allow(max(1, recordBytes(budget, s.conn.MaxData(), ipBytes+stampcore.HeaderBytes)))
 	for s.view.Next() != nil {
 		packet := s.view.Open()
-		d.buf = d.fill(s.view, d.buf[:0])
+		d.buf = d.fill(s.view, d.buf[:0], s.conn.MaxData())
 		if len(d.buf) == 0 || s.conn.SendReport(d.buf, uint32(packet)) != nil {
 			s.view.Lost(packet) // the window is full: at the next tick
 			return
@@ -150,11 +150,11 @@ func (d *Stamp) tell(s *stampSeat) {
 }
 
 // fill puts what is most urgent into a packet.
-func (d *Stamp) fill(v *world.View, b []byte) []byte {
+func (d *Stamp) fill(v *world.View, b []byte, most int) []byte {
 	for c := v.Next(); c != nil; c = v.Next() {
 		was := len(b)
 		var ok bool
-		if b, ok = message.AppendRecord(b, c, message.Little, stamp.MaxData); !ok {
+		if b, ok = message.AppendRecord(b, c, message.Little, most); !ok {
 			break
 		}
 		if c.What != world.Left {

@@ -29,7 +29,7 @@ const (
 // employ has workers run steps until the function that it returns is called.
 func (h *Hub) employ() (dismiss func()) {
 	w := &h.workers
-	w.work, w.done = make(chan *Room, h.cfg.MaxRooms), make(chan *Room, h.cfg.MaxRooms)
+	w.work, w.done = make(chan *Room, h.cfg.MaxRooms), make(chan *Room, 2*h.cfg.MaxRooms) // a room that ends comes twice: see shared
 	w.late = time.NewTimer(0)
 	for range runtime.GOMAXPROCS(0) {
 		h.addWorker()
@@ -108,8 +108,9 @@ func (h *Hub) run(due []*Room) {
 	for waiting > 0 || len(h.unsafe) > 0 {
 		select {
 		case r := <-w.done:
-			h.returned(r)
-			waiting--
+			if h.returned(r); r.shared == nil {
+				waiting--
+			}
 		case <-h.notify:
 			h.checkKept()
 		case <-w.late.C:
@@ -121,6 +122,9 @@ func (h *Hub) run(due []*Room) {
 // returned takes a room back whose step is done.
 func (h *Hub) returned(r *Room) {
 	if r.state != roomStepping { // it was given up or closed meanwhile
+		if r.shared != nil {
+			r.shared.ended()
+		}
 		if r.why == errRoomClosed {
 			r.pour(r.sim.Facts())
 			r.conclude(r.err)
@@ -129,6 +133,10 @@ func (h *Hub) returned(r *Room) {
 	}
 	if r.err != nil {
 		h.end(r, r.err)
+		return
+	}
+	if r.shared != nil {
+		r.shared.returned()
 		return
 	}
 	r.state = roomRan

@@ -41,7 +41,7 @@ type Conn struct {
 	heard   time.Time // when something was told last
 	refused string    // why the server does not let the player in
 	ignored bool      // the server did not say whether it does
-	other   error     // the server runs another game
+	other   error     // the server runs another game, or at another pace
 	doubt   error     // the answer of Config.Trust to a certificate that is not the server's
 	words   string    // the server's last line of chat
 	spoken  time.Time // when that came
@@ -83,6 +83,8 @@ func (c *Conn) explain(err error) error {
 		return fmt.Errorf("client: %w at %v: check the address, and start the server if it is yours: %w", ErrNoServer, c.at, err)
 	case c.other != nil:
 		return c.other
+	case isRefusal(err) && c.Resumes && fateOf(nil, err) == refused:
+		return fmt.Errorf("client: %v: the place of this player is not held any more: %w: %w", c.at, ErrRefused, err)
 	case isRefusal(err), isShut(err):
 		return fmt.Errorf("client: %v: %w: %w", c.at, ErrRefused, err)
 	}

@@ -39,11 +39,15 @@ func (c *Conn) joinRealm(ctx context.Context, _ []byte) error {
 		c.hears()
 		c.enter()
 		c.sees()
+		pace := pace{rate: uint64(cfg.TickRate)}
 		for ev := range x.Events() {
 			if ev.Kind == realm.EventMessage {
 				c.hears()
 				if m := ev.Message; m.Kind == core.KindChatReceive && m.ID == 0 {
 					c.hear([]byte(message.ServerName), m.Text, true)
+				}
+				if ev.Tick > 0 && pace.runsAhead(ev.Tick, x.ServerTick()) {
+					c.hurries()
 				}
 				if c.other != nil || ev.Message.Kind == core.KindEntityCreate && !c.fitsBlock(&ev.Message.Entity) {
 					continue
@@ -58,6 +62,14 @@ func (c *Conn) joinRealm(ctx context.Context, _ []byte) error {
 		return err
 	}
 	return nil
+}
+
+// hurries ends the connection to a server that makes more ticks a second than the client counts.
+func (c *Conn) hurries() {
+	if c.other == nil {
+		c.other = fmt.Errorf("client: %v makes more than %d ticks a second, which realm does not tell: set Config.TickRate, or --tick-rate, to the server's", c.at, c.line.cfg.TickRate)
+		go c.hangUp()
+	}
 }
 
 // trust asks whether the server's certificate is its own. Nobody vouches for one that a server has signed itself, so that is

@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -165,6 +166,9 @@ func (c *Core) Schema() *world.Schema { return c.schema }
 
 // Err returns an *OtherGame if the server has told that it plays another game.
 func (c *Core) Err() error { return c.err }
+
+// Name returns the name that the server has given the player, and the wanted one while it has told none.
+func (c *Core) Name() string { return cmp.Or(c.names[c.own], c.cfg.Name) }
 
 // Connected says that there is a new connection: a reader for it is to be made. What was known of another connection stays, until the
 // server tells it anew. Numbers and ticks of inputs go on.

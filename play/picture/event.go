@@ -1,6 +1,8 @@
 package picture
 
 import (
+	"time"
+
 	"parley/play/message"
 	"parley/world"
 )
@@ -46,7 +48,7 @@ type Event struct {
 	Name   string
 	Text   string
 	Entity world.ID // in the frame's world; 0 if there is none, or if it may not be seen
-	Own    bool     // Entity is the own one
+	Own    bool     // it is about the own player. Of Said only the Name tells
 	Tick   uint64   // of Acted, if the dialect tells; else 0
 	Action *world.Action
 	Params []world.Value // of Acted: one for each of Action.Fields. An Entity is an ID of the frame's world
@@ -63,12 +65,19 @@ func (c *Core) note(ev Event) {
 	c.events = append(c.events, ev)
 }
 
-// PollEvent returns the next event.
+// PollEvent returns the next event. A player's coming waits until the own entity is known, for a second of ticks at most: only that tells
+// the own player from another who has the name that this one wanted.
 func (c *Core) PollEvent() (ev Event, ok bool) {
 	if len(c.events) == 0 {
 		return ev, false
 	}
 	ev = c.events[0]
+	if wire, there := c.roster[ev.Name]; there && (ev.Kind == Here || ev.Kind == Joined) {
+		if c.connected && (c.own == 0 || c.ownEpoch != c.epoch) && (c.since == 0 || c.newest < c.since+uint64(time.Second/c.period)) {
+			return Event{}, false
+		}
+		ev.Entity, ev.Own = c.id(wire), c.isOwn(ev.Name, wire)
+	}
 	c.events[0] = Event{}
 	if c.events = c.events[1:]; len(c.events) == 0 {
 		c.events = nil
@@ -113,7 +122,7 @@ func (c *Core) member(m message.Member) {
 		}
 	}
 	c.renamed = true
-	own := m.Entity != 0 && m.Entity == c.own || name == c.cfg.Name
+	own := c.isOwn(name, m.Entity)
 	kind := memberEvents[m.What]
 	if own && (kind == Away || kind == Back) { // its owner knows
 		return
@@ -121,6 +130,14 @@ func (c *Core) member(m message.Member) {
 	if kind != Here || !known {
 		c.note(Event{Kind: kind, Name: name, Entity: c.id(m.Entity), Own: own})
 	}
+}
+
+// isOwn reports whether a player is this one. The server may have given this one another name than the wanted one, which is then another's.
+func (c *Core) isOwn(name string, wire uint16) bool {
+	if c.own != 0 && wire != 0 {
+		return wire == c.own
+	}
+	return name == c.cfg.Name
 }
 
 var memberEvents = [...]EventKind{

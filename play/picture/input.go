@@ -19,12 +19,19 @@ type input struct {
 	params [world.MaxParams]world.Value
 	angle  float32
 	norm   float32
+	cell   bool // over realm: the own body is in the cell around x and y
+	x, y   float64
 	sent   int
 	probe  bool // it asks for nothing new: it is sent once, and shows how long that takes
 }
 
 func (in *input) stamp() message.Stamp {
 	return message.Stamp{Number: uint32(in.number), Tick: uint32(in.made), Shown: uint32(in.shown)}
+}
+
+// steering is a steer as Step gets it.
+func (in *input) steering() world.Steering {
+	return world.Steering{Angle: in.angle, Norm: in.norm, HasAngle: true, HasNorm: true, HasPlace: in.cell, Cell: in.cell, X: in.x, Y: in.y}
 }
 
 // inputs are those whose fate is not known, by their numbers, and what the player wants.
@@ -50,6 +57,16 @@ func (q *inputs) forget() { q.list, q.probeAt = q.list[:0], 0 }
 func (q *inputs) restart() {
 	q.list = q.list[:0]
 	q.waits, q.calls, q.probeAt = q.steered, 0, 0
+}
+
+// of returns the input with a number of the wire, if it is among the newest.
+func (q *inputs) of(number uint32) *input {
+	for i := len(q.list) - 1; i >= 0; i-- {
+		if in := &q.list[i]; uint32(in.number) == number {
+			return in
+		}
+	}
+	return nil
 }
 
 // done lets go of what the truth of a tick contains, or will never contain. What is late is done as soon as it is there, so that it is run again in
@@ -112,6 +129,9 @@ func (c *Core) sendSteer(now time.Time, tick uint64) error {
 	q.waits = false
 	in := q.add(tick, c.shownTick(now))
 	in.angle, in.norm = q.angle, q.norm
+	if r, ok := c.voice.(*Realm); ok {
+		r.claim(in)
+	}
 	c.redo(now)
 	return c.send(now, &q.list[len(q.list)-1])
 }

@@ -66,6 +66,9 @@ const (
 	// snapTicks is how many ticks' way at the greatest speed of its kind a body may be off and be blended to where it is.
 	snapTicks = 2.5
 
+	// askAgain is how long a client of realm waits for terrain before it asks for it again.
+	askAgain = 2 * time.Second
+
 	// valuesWait is how long the values of a tick may come after the message that names the tick, which is in the same datagram.
 	valuesWait = 5 * time.Millisecond
 )

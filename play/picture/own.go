@@ -115,13 +115,13 @@ func (c *Core) HandleTimeout(now time.Time) {
 		c.mine.slack, c.mine.turned = place{}, false
 		c.advance()
 	}
-	_, isRealm := c.voice.(*Realm)
+	r, isRealm := c.voice.(*Realm)
 	if c.sentAt != tick {
 		c.sentAt = tick
 		if !isRealm { // nothing is lost there
 			c.repeat(now)
 		}
-		if c.inputs.waits {
+		if c.inputs.waits || isRealm && r.due(tick+1) {
 			_ = c.sendSteer(now, tick+1) // it is sent again
 		}
 	}
@@ -360,7 +360,7 @@ func (c *Core) feed(tick uint64) (acts int) {
 			continue
 		}
 		if in.action == nil {
-			if c.guess.Steer(world.Steering{Angle: in.angle, Norm: in.norm, HasAngle: true, HasNorm: true}) {
+			if c.guess.Steer(in.steering()) {
 				c.fed = append(c.fed, 0)
 			}
 		} else if c.guess.Act(in.action, in.params[:len(in.action.Fields)], in.shown) {

@@ -25,14 +25,20 @@ type Realm struct {
 	sim     *world.Guess
 	ran     uint64 // the tick that sim has run last
 	begun   bool
+	heard   bool      // something was told
 	lag     float64   // how many ticks old what comes is, or was of late
-	phase   float64   // the server's tick less the time in ticks, at most so much
-	origin  time.Time // of that time
+	tick    float64   // the own tick, with its part
+	tickAt  time.Time // and when it was asked for
 	failed  bool      // Step has failed on what was told
 	values  []world.Value
-	kinds   map[uint16]*world.Kind // of entities in sight
-	steers  []input                // the newest
-	entered uint64                 // the tick in which the first player was told
+	told    map[uint16]*told // of entities in sight
+	made    []world.ID       // and missing: room for hold
+	missing []uint16
+	steers  []input // the newest
+	stand   stand
+	asked   world.ChunkPlace // that the own body was in when terrain was asked for
+	askedAt time.Time
+	entered uint64 // the tick in which the first player was told
 }
 
 // RealmConfig sets up a Realm.
@@ -46,8 +52,9 @@ type RealmSend struct {
 	Update    func(e realmcore.Entity) error
 	Act       func(a realmcore.Action) error
 	Say       func(text string) error
+	Want      func(chunks ...realmcore.ChunkID) error
 	Temporary func() (id uint16, ok bool)
-	Tick      func() uint64 // the server's tick by its clock: realm.Client.ServerTick
+	Tick      func() (tick uint64, part float64) // the server's, by its clock: realm.Client.ServerTickPart
 	Codec     *realmcore.Codec
 }
 
@@ -57,7 +64,8 @@ func NewRealm(c *Core, cfg RealmConfig, out RealmSend) (*Realm, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Realm{core: c, out: out, cfg: cfg, sim: sim, kinds: map[uint16]*world.Kind{}}
+	r := &Realm{core: c, out: out, cfg: cfg, sim: sim, told: map[uint16]*told{}}
+	sim.SetName(cfg.Name)
 	c.voice = r
 	return r, nil
 }
@@ -68,6 +76,10 @@ func (r *Realm) Read(now time.Time, ev realm.Event) {
 		return
 	}
 	c, m := r.core, ev.Message
+	if !r.heard {
+		r.heard = true
+		r.renew()
+	}
 	tick := max(ev.Tick, 1) - 1 // what is told with a tick is so before that tick is run
 	switch m.Kind {
 	case realmcore.KindEntityCreate, realmcore.KindEntityUpdate:
@@ -83,7 +95,7 @@ func (r *Realm) Read(now time.Time, ev realm.Event) {
 	case realmcore.KindEntityDestroy:
 		r.at(now, tick)
 		r.sim.Drop(m.ID)
-		delete(r.kinds, m.ID)
+		delete(r.told, m.ID)
 		c.gone(tick, m.ID)
 	case realmcore.KindMetaAction:
 		r.meta(m)
@@ -98,6 +110,16 @@ func (r *Realm) Read(now time.Time, ev realm.Event) {
 	case realmcore.KindActionsDone:
 		for d := range m.Actions.All() {
 			r.done(ev.Tick, &d)
+		}
+	}
+}
+
+// renew begins anew if the server is another than the one that was known: its ticks have not come as far.
+func (r *Realm) renew() {
+	c := r.core
+	if t, _ := r.out.Tick(); c.begun && t > 0 && t+1 < c.newest {
+		if err := c.reset(); err != nil {
+			c.err = err
 		}
 	}
 }
@@ -158,7 +180,7 @@ func (r *Realm) chunk(m realmcore.Chunk) {
 
 // at brings the reader's guess to what is so after a tick, of which something has come.
 func (r *Realm) at(now time.Time, tick uint64) {
-	if t := r.out.Tick(); t > tick {
+	if t, _ := r.out.Tick(); t > tick {
 		r.lag = max(r.lag, min(float64(t-tick), maxRun/2))
 	}
 	switch {
@@ -187,10 +209,11 @@ func (r *Realm) run(tick uint64) {
 		if !r.failed {
 			for _, s := range r.steers {
 				if s.tick == r.ran+1 && c.own != 0 {
-					r.sim.Steer(world.Steering{Angle: s.angle, Norm: s.norm, HasAngle: true, HasNorm: true})
+					r.sim.Steer(s.steering())
 				}
 			}
 			r.failed = r.sim.Run() != nil
+			r.hold()
 		}
 		if r.failed {
 			r.sim.Back(r.ran + 1)
@@ -221,14 +244,16 @@ func (r *Realm) sample(tick uint64) {
 
 // block takes what is told of an entity.
 func (r *Realm) block(e *realmcore.Entity) {
-	k := r.kinds[e.ID]
+	var k *world.Kind
+	if t := r.told[e.ID]; t != nil {
+		k = t.kind
+	}
 	if e.Has&realmcore.HasType != 0 {
 		k = r.core.schema.Kind(int(e.Type) + r.cfg.FirstType)
 	}
-	if k == nil || e.ID == 0 || e.ID > world.MaxEntity || r.kinds[e.ID] == nil && len(r.kinds) >= maxTracks {
+	if k == nil || e.ID == 0 || e.ID > world.MaxEntity || r.told[e.ID] == nil && len(r.told) >= maxTracks {
 		return
 	}
-	r.kinds[e.ID] = k
 	values := append(r.values[:0], make([]world.Value, len(k.Fields))...) // a zero Value leaves what is there
 	r.values = values
 	if k.HasBody {
@@ -245,7 +270,9 @@ func (r *Realm) block(e *realmcore.Entity) {
 			}
 		}
 	}
-	r.sim.Put(e.ID, k, values)
+	if r.sim.Put(e.ID, k, values) {
+		r.notes(e.ID, k, values)
+	}
 }
 
 // body takes the fields of a body.
@@ -253,7 +280,14 @@ func (r *Realm) body(e *realmcore.Entity, values []world.Value) {
 	if e.Has&realmcore.HasPosition != 0 {
 		x, y := world.Place(e.Position.BX, e.Position.BY, e.Position.X, e.Position.Y)
 		b := r.sim.World().Body(r.sim.ID(e.ID))
-		if b == nil || math.Floor(b.X) != math.Floor(x) || math.Floor(b.Y) != math.Floor(y) {
+		if b == nil || (math.Floor(b.X) != math.Floor(x) || math.Floor(b.Y) != math.Floor(y)) && !r.outdated(e, b, x, y) {
+			low := r.blocked(e, b, x, y)
+			if low { // a whole cell that is told is free at its corner
+				x, y = x-.5, y-.5
+			}
+			if e.ID == r.core.own {
+				r.stand.sure, r.stand.low = false, low
+			}
 			values[world.FieldX], values[world.FieldY] = world.FloatValue(world.F64, x), world.FloatValue(world.F64, y)
 		}
 	}
@@ -263,27 +297,33 @@ func (r *Realm) body(e *realmcore.Entity, values []world.Value) {
 	if e.Has&realmcore.HasSpeedNorm != 0 {
 		values[world.FieldNorm] = world.FloatValue(world.F32, float64(e.SpeedNorm))
 	}
+	if e.ID == r.core.own {
+		r.steered(e)
+	}
 	if e.Has&realmcore.HasSprite != 0 {
 		values[world.FieldSprite] = world.UintValue(world.U16, uint64(e.Sprite))
 	}
 }
 
+// blocked reports whether a body cannot be in the middle of the cell that is told.
+func (r *Realm) blocked(e *realmcore.Entity, b *world.Body, x, y float64) bool {
+	shape := world.Body{Sprite: e.Sprite}
+	if b != nil && e.Has&realmcore.HasSprite == 0 {
+		shape = *b
+	}
+	w := r.sim.World()
+	h := w.Hitbox(&shape)
+	return !h.IsNull() && !w.Free(x, y, h) && w.Free(x-.5, y-.5, h)
+}
+
 // turn brings all to a time: what has surely come is sampled, and the own tick is the server's.
 func (r *Realm) turn(now time.Time) {
 	c := r.core
-	t := r.out.Tick()
+	t, part := r.out.Tick()
 	if !r.begun || t == 0 {
 		return
 	}
-	if r.origin.IsZero() {
-		r.origin, r.phase = now, float64(t)
-	}
-	// The tick is a whole number: of what was seen of it, the most that it is ahead of the time is where it begins.
-	elapsed := float64(now.Sub(r.origin)) / float64(c.period)
-	r.phase = max(r.phase-1e-4, float64(t)-elapsed)
-	if r.phase > float64(t)-elapsed+2 { // the clock was set
-		r.phase = float64(t) - elapsed
-	}
+	r.tick, r.tickAt = float64(t-1)+part, now // the tick that the clock counts is the one that runs next
 	r.lag = max(1, r.lag-1e-3)
 	heard := t - min(t, uint64(math.Ceil(r.lag))+1)
 	if heard <= r.ran && !c.pending.waits {
@@ -294,6 +334,7 @@ func (r *Realm) turn(now time.Time) {
 	if c.own == 0 {
 		return
 	}
+	r.look(now)
 	if !c.ahead {
 		c.ahead = true
 		c.mine.tick = own(r.own(now))
@@ -308,17 +349,51 @@ func (r *Realm) turn(now time.Time) {
 	c.judge(now, r.ran, number)
 }
 
-// own is the own tick: the server's, with its part. The tick that the clock counts is the one that runs next.
+// look asks for the terrain around the own body. The server tells of nine chunks at first, and of others if they are asked for; realm tells no seed.
+func (r *Realm) look(now time.Time) {
+	b := r.sim.World().Body(r.sim.ID(r.core.own))
+	if b == nil {
+		return
+	}
+	bx, by, _, _, ok := world.Locate(b.X, b.Y)
+	at := world.ChunkPlace{BX: bx, BY: by}
+	if !ok || at == r.asked && now.Sub(r.askedAt) < askAgain {
+		return
+	}
+	r.asked, r.askedAt = at, now
+	var list [9]realmcore.ChunkID
+	n := 0
+	for _, d := range [9][2]int16{{0, 0}, {1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {1, -1}, {-1, 1}, {-1, -1}} {
+		if x, y := bx+d[0], by+d[1]; !r.sim.HasChunk(world.ChunkPlace{BX: x, BY: y}) {
+			list[n] = realmcore.ChunkID{BX: x, BY: y}
+			n++
+		}
+	}
+	if n > 0 {
+		_ = r.out.Want(list[:n]...) // if it cannot be sent now, it is asked again
+	}
+}
+
+// own is the own tick: the server's, with its part.
 func (r *Realm) own(now time.Time) float64 {
-	return max(0, float64(now.Sub(r.origin))/float64(r.core.period)+r.phase-1)
+	return max(0, r.tick+float64(now.Sub(r.tickAt))/float64(r.core.period))
 }
 
 func (r *Realm) steer(_ time.Time, angle, norm float32, s message.Stamp) error {
 	if len(r.steers) >= maxRun {
 		r.steers = append(r.steers[:0], r.steers[1:]...)
 	}
-	r.steers = append(r.steers, input{tick: r.core.tickOf(s.Tick), angle: angle, norm: norm})
-	return r.out.Update(realmcore.Entity{ID: r.core.own, Has: realmcore.HasSpeedAngle | realmcore.HasSpeedNorm, SpeedAngle: angle, SpeedNorm: norm})
+	in := input{tick: r.core.tickOf(s.Tick), angle: angle, norm: norm}
+	e := realmcore.Entity{ID: r.core.own, Has: realmcore.HasSpeedAngle | realmcore.HasSpeedNorm, SpeedAngle: angle, SpeedNorm: norm}
+	if of := r.core.inputs.of(s.Number); of != nil && of.cell {
+		in.cell, in.x, in.y = true, of.x, of.y
+		if bx, by, x, y, ok := world.Locate(in.x, in.y); ok {
+			e.Has |= realmcore.HasPosition
+			e.Position = realmcore.Position{BX: bx, BY: by, X: x, Y: y}
+		}
+	}
+	r.steers = append(r.steers, in)
+	return r.out.Update(e)
 }
 
 func (r *Realm) act(_ time.Time, a *world.Action, params []world.Value, _ message.Stamp, again bool) error {

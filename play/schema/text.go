@@ -97,7 +97,7 @@ func (f *FieldDescription) notes() string {
 		notes = append(notes, fmt.Sprintf("in replica's %s", f.Replica.Name))
 	}
 	if f.Realm != nil && f.Realm.NeedsType {
-		notes = append(notes, "realm needs the type")
+		notes = append(notes, "in realm with the entity's type")
 	}
 	return strings.Join(notes, ", ")
 }

@@ -178,6 +178,12 @@ func (c *Client) ServerTick() (tick uint64) {
 	return tick
 }
 
+// ServerTickPart is ServerTick with how much of that tick has passed, for a client that draws between ticks.
+func (c *Client) ServerTickPart() (tick uint64, part float64) {
+	c.shell.Ask(func(now time.Time) { tick, part = c.core.ServerTickPart(now) })
+	return tick, part
+}
+
 // Stats returns the counters. It works after Close, too.
 func (c *Client) Stats() (s core.Stats) {
 	c.shell.Ask(func(time.Time) { s = c.core.Stats() })

@@ -20,7 +20,7 @@ const { outputFiles } = await build({
 })
 // Terser finds some more in what esbuild has made, and again in what it has made itself.
 let small = outputFiles[0].text
-for (let i = 0; i < 2; i++) small = (await minify(small, { module: true, ecma: 2022, compress: { passes: 3, keep_fargs: false, pure_getters: true, unsafe: true, unsafe_arrows: true }, mangle: true })).code
+for (let i = 0; i < 2; i++) small = (await minify(small, { module: true, ecma: 2022, compress: { passes: 3, keep_fargs: false, pure_getters: true, unsafe: true, unsafe_arrows: true, unsafe_comps: true, sequences: false, lhs_constants: false }, mangle: true })).code
 const code = banner + small + "\n"
 writeFileSync(at("dist/parley.js"), code)
 writeFileSync(at("dist/parley.d.ts"), types)

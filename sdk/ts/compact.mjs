@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises"
 const words = [
   "connect.init", "connect.accept", "connect.reject", "disconnect", "sync.init", "sync.ack", "ack.run", "link.init", "link.table", "link.accept", "link.reject",
   "replicate", "bundle", "ready", "held", "repeat", "refused", "violation", "skipped", "fresh", "queued", "flying", "accepted", "closing", "ordered", "unreliable",
-  "reliable", "replicated", "connected", "acked", "silent", "linked", "gone", "bundles", "old", "far", "client", "server",
+  "reliable", "replicated", "connected", "acked", "silent", "linked", "gone", "bundles", "old", "far", "client", "server", "ack", "message", "lost", "over", "open",
 ]
 
 /** privates gives the private members of each class short names of their own. Those of one class are the same as those of another, which packs well. */

@@ -1,14 +1,6 @@
 package browser
 
 import (
-	"io"
-	"net"
-	"net/http"
-	"net/http/httputil"
-	"net/url"
-	"strconv"
-	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -36,10 +28,14 @@ func TestThePageSurvivesARestart(t *testing.T) {
 		t.Error("the page was loaded again")
 	}
 	p.wait(t, "parleyPage.game.players().length === 1")
+	if c := value[string](t, p, "parleyPage.game.world.carrier"); c != "wt" { // the server has another certificate now
+		t.Errorf("the carrier is %s, want wt", c)
+	}
 }
 
 // A page that is loaded again is the same player, and the player of a tab that is closed is gone soon.
 func TestReloadAndClose(t *testing.T) {
+	t.Parallel()
 	promise.Keeps(t, "T77", "coming back", 1)
 	s := serve(t)
 	watcher, p := open(t, s.play()), open(t, s.play())
@@ -61,60 +57,6 @@ func TestReloadAndClose(t *testing.T) {
 	if took := value[float64](t, watcher, "performance.now()") - began; took > 20_000 {
 		t.Errorf("a player who has left is gone after %.0f ms", took)
 	}
-}
-
-// deaf stands before a server and lets everything through but WebTransport: its UDP port takes datagrams and answers none.
-func deaf(t *testing.T, s *server) (page string, got *atomic.Int64) {
-	t.Helper()
-	var tcp net.Listener
-	var udp net.PacketConn
-	until(t, "a port is free for both", func() (ok bool) {
-		var err error
-		if tcp, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-			return false
-		}
-		if udp, err = net.ListenPacket("udp", tcp.Addr().String()); err != nil {
-			tcp.Close()
-		}
-		return err == nil
-	})
-	got = new(atomic.Int64)
-	go func() {
-		for b := make([]byte, 2048); ; got.Add(1) {
-			if _, _, err := udp.ReadFrom(b); err != nil {
-				return
-			}
-		}
-	}()
-	port, _ := strconv.Atoi(s.addrs["play"][strings.LastIndexByte(s.addrs["play"], ':')+1:])
-	mine := tcp.Addr().(*net.TCPAddr).Port
-	proxy := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(&url.URL{Scheme: "http", Host: s.addrs["play"]})
-			if r.In.Header.Get("Origin") != "" {
-				r.Out.Header.Set("Origin", "http://"+s.addrs["play"])
-			}
-			r.Out.Header.Del("Accept-Encoding")
-		},
-		ModifyResponse: func(r *http.Response) error {
-			if r.Request.URL.Path != "/play/server" {
-				return nil
-			}
-			b, err := io.ReadAll(r.Body)
-			text := strings.Replace(string(b), `"port":`+strconv.Itoa(port), `"port":`+strconv.Itoa(mine), 1)
-			r.Body = io.NopCloser(strings.NewReader(text))
-			r.ContentLength = int64(len(text))
-			r.Header.Set("Content-Length", strconv.Itoa(len(text)))
-			return err
-		},
-	}
-	server := &http.Server{Handler: proxy}
-	go server.Serve(tcp)
-	t.Cleanup(func() {
-		server.Close()
-		udp.Close()
-	})
-	return "http://" + tcp.Addr().String() + "/", got
 }
 
 // Where WebTransport does not come through, the page plays over a WebSocket within three seconds of its own clock.
@@ -151,5 +93,26 @@ func TestFallsBackToWebSocket(t *testing.T) {
 	}
 	if least > 3000 {
 		t.Errorf("the best of five visits took %.0f ms to fall back, want at most 3,000", least)
+	}
+}
+
+// A player who follows a link and comes back is the same player, whether or not the browser has kept the page.
+func TestBackAndForward(t *testing.T) {
+	t.Parallel()
+	promise.Keeps(t, "T77", "coming back", 1)
+	s := serve(t)
+	p := open(t, s.play())
+	p.allow("Back-Forward Cache", "favicon.ico") // a picture has none of its own
+	p.join(t, "ann")
+	before := value[int](t, p, "parleyPage.game.world.ownId")
+	for range 2 {
+		p.visit(t, s.play()+"page/icon.svg")
+		p.do(t, chromedp.NavigateBack())
+		p.wait(t, "window.parleyPage?.game?.world.name === 'ann'")
+		p.playing(t)
+		if after := value[int](t, p, "parleyPage.game.world.ownId"); after != before {
+			t.Errorf("the player has the entity %d, and had %d", after, before)
+		}
+		p.wait(t, "parleyPage.game.players().length === 1")
 	}
 }

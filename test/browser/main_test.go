@@ -40,7 +40,9 @@ func run(m *testing.M) int {
 		return 1
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.WindowSize(1000, 700))
+		chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.WindowSize(1000, 700),
+		// A hidden tab is slowed down, as it is for people.
+		chromedp.Flag("disable-background-timer-throttling", false), chromedp.Flag("disable-renderer-backgrounding", false))
 	all, free := chromedp.NewExecAllocator(context.Background(), options...)
 	defer free()
 	var stop context.CancelFunc

@@ -12,11 +12,12 @@ import (
 	"parley/internal/promise"
 )
 
-// talker is a player of another program, who hears what is said.
+// talker is a player of another program, who hears what is said and sees balls.
 type talker struct {
 	*client.Client
 	mu    sync.Mutex
 	heard []string
+	ball  bool // it has seen one
 }
 
 func (s *server) talker(t *testing.T, name string) *talker {
@@ -37,6 +38,11 @@ func (s *server) talker(t *testing.T, name string) *talker {
 					k.heard = append(k.heard, ev.Name+": "+ev.Text)
 					k.mu.Unlock()
 				}
+			}
+			for range client.All[arena.Ball](f) {
+				k.mu.Lock()
+				k.ball = true
+				k.mu.Unlock()
 			}
 		}
 	}()

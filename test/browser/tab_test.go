@@ -35,8 +35,26 @@ type tab struct {
 // open shows a page. When the test ends, its console must have no error, and it must have asked nobody but its own server.
 func open(t *testing.T, address string) *tab {
 	t.Helper()
+	p := begin(t, chrome, address, chromedp.WithNewBrowserContext())
+	p.do(t, focused)
+	p.visit(t, address)
+	return p
+}
+
+// beside opens one more tab in the browser of a page, with the same store.
+func (p *tab) beside(t *testing.T, address string) *tab {
+	t.Helper()
+	q := begin(t, p.ctx, address)
+	q.do(t, focused)
+	q.visit(t, address)
+	return q
+}
+
+// begin makes a tab, which shows nothing yet.
+func begin(t *testing.T, parent context.Context, address string, options ...chromedp.ContextOption) *tab {
+	t.Helper()
 	p := &tab{}
-	p.ctx, p.shut = chromedp.NewContext(chrome, chromedp.WithNewBrowserContext())
+	p.ctx, p.shut = chromedp.NewContext(parent, options...)
 	t.Cleanup(func() {
 		p.judge(t, address)
 		p.shut()
@@ -55,10 +73,9 @@ func open(t *testing.T, address string) *tab {
 	go note(p, chromedp.Events(p.ctx, network.RequestWillBeSent), func(e network.EventRequestWillBeSent) string { return e.Request.URL })
 	go note(p, chromedp.Events(p.ctx, network.WebSocketCreated), func(e network.EventWebSocketCreated) string { return e.URL })
 	go note(p, chromedp.Events(p.ctx, network.WebTransportCreated), func(e network.EventWebTransportCreated) string { return e.URL })
-	if err := chromedp.Do(p.ctx, focused); err != nil {
+	if err := chromedp.Do(p.ctx); err != nil {
 		t.Fatal(err)
 	}
-	p.visit(t, address)
 	return p
 }
 
@@ -204,7 +221,7 @@ func (p *tab) click(t *testing.T, selector string) {
 	t.Helper()
 	at := "document.querySelector(" + quote(selector) + ")"
 	middle := "(r => [r.x + r.width / 2, r.y + r.height / 2])(" + at + ".getBoundingClientRect())"
-	p.wait(t, at+" && "+at+".contains(document.elementFromPoint(..."+middle+"))") // nothing is over it, and it is in the window
+	p.wait(t, at+" && ("+at+".scrollIntoView({ block: 'nearest' }), true) && "+at+".contains(document.elementFromPoint(..."+middle+"))") // nothing is over it, and it is in the window
 	place := value[[2]float64](t, p, middle)
 	p.do(t, chromedp.MouseClickXY(place[0], place[1]))
 }

@@ -35,7 +35,7 @@ var everyFile = []string{"*"}
 // engine are the packages that a dialect is built from.
 var engine = []string{
 	"internal/bans", "internal/wire", "internal/serial", "internal/pace", "internal/reliable", "internal/clocksync", "internal/admission", "internal/timers",
-	"internal/queue", "internal/lend", "internal/roster", "internal/shell", "internal/stream", "internal/datagram", "internal/udp", "internal/metric", "internal/carry", "internal/over",
+	"internal/queue", "internal/lend", "internal/roster", "internal/shell", "internal/stream", "internal/datagram", "internal/way", "internal/udp", "internal/metric", "internal/carry", "internal/over",
 }
 
 // table says which package may import which. Imports go one way: sockets know bytes,
@@ -46,7 +46,7 @@ var table = []row{
 	{path: "program", anything: true, shell: everyFile},
 
 	// What a user imports.
-	{path: ".", mayImport: []string{"internal/bans", "internal/carry", "world", "account", "play/gateway", "play/keep", "play/match", "internal/scribe", "protocol/*", "protocol/*/core", "protocol/relay/connector"}, shell: everyFile},
+	{path: ".", mayImport: []string{"cluster/core", "internal/bans", "internal/carry", "world", "account", "play/gateway", "play/keep", "play/match", "internal/scribe", "protocol/*", "protocol/*/core", "protocol/relay/connector"}, shell: everyFile},
 	{path: "client", mayImport: []string{"world", "protocol/*", "protocol/*/core", "play/line", "play/message", "play/picture"}, shell: everyFile},
 	{path: "world"},
 	{path: "arena", mayImport: []string{"world"}},
@@ -59,8 +59,8 @@ var table = []row{
 	{path: "account/sqlite", mayImport: []string{"account", "account/internal/sqlstore"}, modules: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"}, shell: everyFile},
 	{path: "account/postgres", mayImport: []string{"account", "account/internal/sqlstore"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"}, shell: everyFile},
 	{path: "account/storetest", mayImport: []string{"account", "internal/patient", "internal/promise"}, modules: []string{"pgregory.net/rapid", "github.com/pressly/goose/v3"}, shell: everyFile},
-	{path: "cluster/core"},
-	{path: "cluster", modules: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server/v2"}, shell: everyFile},
+	{path: "cluster/core", mayImport: []string{"world"}},
+	{path: "cluster", mayImport: []string{"cluster/core", "world"}, modules: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server/v2"}, shell: everyFile},
 	{path: "capture", mayImport: []string{"protocol/*", "protocol/*/core"}, modules: []string{"github.com/gopacket/gopacket"}, shell: everyFile},
 	{path: "examples/...", mayImport: []string{".", "client", "program", "world", "arena", "protocol/*", "protocol/*/core", "simnet", "account", "account/sqlite",
 		"account/postgres", "account/storetest", "cluster", "capture"}, modules: []string{"modernc.org/sqlite", "golang.org/x/term"}, shell: everyFile},
@@ -73,6 +73,7 @@ var table = []row{
 	{path: "internal/reliable", mayImport: []string{"internal/lend", "internal/serial", "internal/metric", "internal/pace"}},
 	{path: "internal/clocksync"},
 	{path: "internal/admission"},
+	{path: "internal/way"},
 	{path: "internal/bans", shell: []string{"set"}},
 	{path: "internal/timers"},
 	{path: "internal/lend"},
@@ -93,22 +94,23 @@ var table = []row{
 	{path: "program/impair", mayImport: []string{"simnet", "internal/metric"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "program/tui", mayImport: []string{"world", "internal/plain"}, modules: []string{"github.com/charmbracelet/x/ansi"}},
 	{path: "internal/turns", shell: everyFile},
-	{path: "internal/carry/ws", mayImport: []string{"internal/carry", "internal/datagram", "internal/stream"}, modules: []string{"github.com/coder/websocket"}, shell: []string{"handler", "conn", "limits"}},
-	{path: "internal/carry", mayImport: []string{"internal/admission", "internal/bans", "internal/datagram", "internal/pace", "internal/stream"}, shell: everyFile},
+	{path: "internal/carry/ws", mayImport: []string{"internal/carry", "internal/datagram", "internal/gather", "internal/stream", "internal/way"}, modules: []string{"github.com/coder/websocket", "golang.org/x/sys"}, shell: []string{"handler", "conn", "pipe", "alone", "shared", "limits"}},
+	{path: "internal/carry", mayImport: []string{"internal/admission", "internal/bans", "internal/datagram", "internal/pace", "internal/stream", "internal/way"}, shell: everyFile},
 	{path: "internal/proxy"},
-	{path: "internal/stream", mayImport: []string{"internal/proxy", "internal/admission", "internal/bans", "internal/datagram", "internal/pace", "internal/queue"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
-	{path: "internal/datagram", mayImport: []string{"internal/bans", "internal/turns"}, shell: everyFile},
+	{path: "internal/stream", mayImport: []string{"internal/proxy", "internal/admission", "internal/bans", "internal/datagram", "internal/pace", "internal/queue", "internal/way"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
+	{path: "internal/datagram", mayImport: []string{"internal/bans", "internal/turns", "internal/way"}, shell: everyFile},
 	{path: "internal/over", mayImport: []string{"internal/datagram", "internal/stream"}, shell: everyFile},
-	{path: "internal/carry/wt", mayImport: []string{"internal/admission", "internal/carry", "internal/datagram"}, modules: []string{"github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go"}, shell: everyFile},
-	{path: "internal/call", mayImport: []string{"internal/datagram", "internal/pace", "internal/over", "internal/plain", "internal/queue", "internal/stream"}, modules: []string{"github.com/coder/websocket", "github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go"}, shell: everyFile},
-	{path: "internal/udp", mayImport: []string{"internal/datagram"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
+	{path: "internal/carry/wt", mayImport: []string{"internal/admission", "internal/carry", "internal/datagram", "internal/way"}, modules: []string{"github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go"}, shell: everyFile},
+	{path: "internal/call", mayImport: []string{"internal/datagram", "internal/pace", "internal/over", "internal/plain", "internal/queue", "internal/stream", "internal/way"}, modules: []string{"github.com/coder/websocket", "github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go"}, shell: everyFile},
+	{path: "internal/gather", modules: []string{"golang.org/x/sys"}, shell: []string{"pause"}},
+	{path: "internal/udp", mayImport: []string{"internal/datagram", "internal/gather"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.
 	{path: "play/match", mayImport: []string{"internal/admission"}},
 	{path: "play/message", mayImport: []string{"world", "internal/wire"}},
 	{path: "play/schema", mayImport: []string{"world", "play/message", "protocol/*", "protocol/*/core"}},
 	{path: "play/picture", mayImport: []string{"world", "play/message", "play/schema", "protocol/*", "protocol/*/core", "internal/serial"}},
-	{path: "play/gateway", mayImport: []string{"protocol/*", "protocol/*/core", "protocol/relay/connector", "world", "arena", "account", "play/message", "play/keep", "play/schema", "internal/admission", "internal/carry", "internal/datagram", "internal/pagetest", "internal/promise", "internal/pace", "internal/reliable", "internal/serial", "internal/metric"}, shell: everyFile},
+	{path: "play/gateway", mayImport: []string{"cluster/core", "protocol/*", "protocol/*/core", "protocol/relay/connector", "world", "arena", "account", "play/message", "play/keep", "play/schema", "internal/admission", "internal/carry", "internal/datagram", "internal/pagetest", "internal/promise", "internal/pace", "internal/reliable", "internal/serial", "internal/metric", "internal/way"}, shell: everyFile},
 	{path: "play/keep", mayImport: []string{"world"}, shell: everyFile},
 	{path: "play/line", mayImport: []string{"protocol/*", "protocol/*/core", "world", "play/message", "play/schema", "internal/call", "internal/over", "internal/shell"}, shell: everyFile},
 	{path: "play/bots", mayImport: []string{"protocol/*", "protocol/*/core", "world", "play/line", "play/message", "play/schema", "internal/plain"}, shell: everyFile},
@@ -121,6 +123,7 @@ var table = []row{
 	{path: "test/field", mayImport: []string{".", "account/storetest", "internal/patient", "play/bots", "world"}, modules: []string{"github.com/coder/websocket", "github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go"}, shell: everyFile},
 
 	// Tests of a whole server under attack.
+	{path: "test/nodes", modules: []string{"github.com/nats-io/nats-server/v2"}, shell: everyFile},
 	{path: "test/attack", shell: everyFile},
 
 	// A card game on a whole server, and what its players may not know.

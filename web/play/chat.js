@@ -3,6 +3,10 @@
 import { el, make, plain } from "./text.js"
 
 const stays = 12_000, shown = 5, kept = 80
+const measures = /^hello \d+ \[\w+\]$/ // what a bot says, to measure how long it takes
+
+/** isBot reports whether a player has a name of parley bots, which come and go in heaps. */
+export const isBot = name => name.startsWith("bot-")
 
 /** Chat is the list of lines and the line that is written. */
 export class Chat {
@@ -43,6 +47,11 @@ export class Chat {
 
   /** add shows a line of somebody; without a name it is the page that speaks. */
   add(name, text, colour = "") {
+    if (isBot(name) && measures.test(text)) {
+      if (!this.spared) this.add("", "The bots' test lines are not shown.")
+      this.spared = true
+      return
+    }
     const li = make("li")
     if (name) {
       const b = make("b", "", plain(name, 32))

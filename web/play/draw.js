@@ -33,7 +33,7 @@ export class View {
   toScreen(x, y) { return [this.w / 2 + (x - this.x) * this.scale, this.h / 2 - (y - this.y) * this.scale] }
   toWorld(px, py) { return [this.x + (px - this.w / 2) / this.scale, this.y - (py - this.h / 2) / this.scale] }
 
-  /** draw makes a picture of a scene: { list, own, walls, fight, outlines, cooldown, aim, alone } */
+  /** draw makes a picture of a scene: { list, shots, own, walls, fight, guide, cooldown } and what says how things look */
   draw(s, now) {
     this.fit()
     const c = this.c
@@ -43,7 +43,8 @@ export class View {
     c.fillRect(0, 0, this.w, this.h)
     this.ground(s, now)
     const others = s.list.filter(e => !e.own && e.x !== undefined)
-    for (const e of others) if (s.role(e) === "shot") this.shot(e, s)
+    for (const e of others) if (s.role(e) === "shot" && !e.covered) this.shot(e, s, Number(e.sender) === s.ownId && s.ownId)
+    for (const b of s.shots) this.shot(b, s, true)
     for (const e of others) if (s.role(e) !== "shot") this.body(e, s, now)
     if (s.own) this.body(s.own, s, now)
     this.names(others, s)
@@ -89,9 +90,9 @@ export class View {
     if (line) { c.strokeStyle = line; c.lineWidth = width; c.stroke() }
   }
 
-  shot(e, s) {
-    const [px, py] = this.toScreen(e.x, e.y), r = s.radius(e) * this.scale / 2
-    this.circle(px, py, Math.max(r, 3), Number(e.sender) === s.ownId && s.ownId ? colours.mine : colours.ball, colours.floor, 1.5)
+  shot(e, s, mine) {
+    const [px, py] = this.toScreen(e.x, e.y), r = s.radius(e.like ?? e) * this.scale / 2
+    this.circle(px, py, Math.max(r, 3), mine ? colours.mine : colours.ball, colours.floor, 1.5)
   }
 
   /** body draws a player, or anything else that is somewhere. */
@@ -189,8 +190,8 @@ export class View {
   /** arrows point from the border to players who are in sight of the server and out of the window. */
   arrows(others, s) {
     const c = this.c, edge = 34, written = []
-    const out = others.filter(e => s.role(e) === "player").map(e => [e, ...this.toScreen(e.x, e.y)])
-      .filter(([, px, py]) => px < 0 || py < 0 || px > this.w || py > this.h)
+    const out = others.filter(e => s.role(e) === "player").map(e => [e, ...this.toScreen(e.x, e.y), s.radius(e) * this.scale])
+      .filter(([, px, py, r]) => px < -r || py < -r || px > this.w + r || py > this.h + r) // nothing of it is seen
       .sort((a, b) => Math.hypot(a[1] - this.w / 2, a[2] - this.h / 2) - Math.hypot(b[1] - this.w / 2, b[2] - this.h / 2)).slice(0, 6)
     if (s.guide) out.push([{ name: s.guide.name, dialect: "" }, ...this.toScreen(s.guide.x, s.guide.y)])
     for (const [e, px, py] of out) {

@@ -1,5 +1,6 @@
 // What is known of a game: the arena by name, and any other by what the server tells of its kinds and actions.
 
+import { Shots } from "./shots.js"
 import { Walls } from "./walls.js"
 
 const arenaSpeed = 40, plainRadius = 10 // cells a second; cells
@@ -17,6 +18,7 @@ export class Game {
     this.actions = this.schema.actions ?? [{ name: "throw", fields: [{ name: "angle", type: "f32" }] }]
     this.shot = this.actions.find(a => a.fields?.some(f => f.name === "angle")) ?? null
     this.walls = new Walls(world)
+    this.shots = new Shots(this)
     this.kinds = new Map((this.schema.kinds ?? []).map((k, i) => [k.name, { ...k, number: i }]))
   }
 
@@ -37,7 +39,7 @@ export class Game {
     this.own = own
     this.list = all
     return {
-      list: all.filter(e => e.x !== undefined), own, walls: this.walls, ownId: this.world.ownId, cooldown: this.cooldown(now),
+      list: all.filter(e => e.x !== undefined), shots: this.shots.of(all, now), own, walls: this.walls, ownId: this.world.ownId, cooldown: this.cooldown(now),
       role: e => this.role(e), radius: e => this.radius(e), shape: e => 3 + (this.kinds.get(e.kind)?.number ?? 0) % 5,
     }
   }
@@ -96,6 +98,7 @@ export class Game {
   throw(angle) {
     if (!this.shot || !this.own || this.cooldown(performance.now()) > .3) return false
     this.world.act(this.shot.name, this.params(this.shot, angle))
+    this.shots.thrown(angle, performance.now())
     if (this.isArena && !this.own.cooldown_one) this.until = performance.now() + (this.longest || .5 * this.world.tickRate) * 1000 / this.world.tickRate
     return true
   }

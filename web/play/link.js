@@ -2,7 +2,7 @@
 
 import * as parley from "/parley.js"
 
-const store = "parley.place", pauses = [300, 700, 1500, 3000, 5000], gone = 15 * 60_000
+const store = "parley.place", pauses = [300, 700, 1500, 3000, 5000], tries = 3, gone = 15 * 60_000
 
 /** wish is what the address of the page asks for. A ticket is taken out of it, so that nobody sends it on. */
 export function wish() {
@@ -27,7 +27,7 @@ export class Link {
   session = ""
   over = true // nothing is to come back to
 
-  /** to: joined(world, again), waits(text), lost(), back(), ended(reason) */
+  /** to: joined(world, again, anew), waits(text), lost(), back(), ended(reason) */
   constructor(to) {
     this.to = to
     this.wish = wish()
@@ -46,23 +46,24 @@ export class Link {
     navigator.sendBeacon?.("/play/leave", session)
   }
 
-  /** enter joins, by the session of before if there is one. */
-  async enter(name) {
+  /** enter joins, by the session of before if there is one. Who comes back by itself tries for as long as it takes; anew says that its place is lost. */
+  async enter(name, back = Boolean(this.session), anew = false) {
     this.name = name
     this.over = false
     const first = !this.session && !this.played
     this.to.waits(this.wish.match && first ? `Looking for somebody who wants to play ${this.wish.match} …` : "Joining …")
     for (let i = 0; ; i++) {
       try {
-        return this.in(await this.join(), !first)
+        return this.in(await this.join(), back, anew)
       } catch (err) {
         const refused = refusal(err)
         if (refused && this.session) { // the place is not held any more: come as a new player
           this.session = ""
+          anew = true
           continue
         }
         if (refused) return this.end(refused)
-        if (first && i >= pauses.length) return this.end("The server does not answer. Is it still running?")
+        if (!back && i >= tries) return this.end("The server does not answer. It may be down, or not let your address in.")
       }
       await new Promise(resolve => setTimeout(resolve, pauses[Math.min(i, pauses.length - 1)] * (.75 + Math.random() / 2)))
     }
@@ -76,7 +77,7 @@ export class Link {
     return parley.join(location.origin, o)
   }
 
-  in(world, again) {
+  in(world, again, anew) {
     this.world = world
     this.played = true
     this.session = ""
@@ -87,7 +88,7 @@ export class Link {
       if (e.state === "playing") this.to.back()
     })
     world.on("ended", e => this.ended(world, e))
-    this.to.joined(world, again)
+    this.to.joined(world, again, anew)
   }
 
   /** ended is the end of a connection: for good, or to come back. */
@@ -95,10 +96,10 @@ export class Link {
     if (this.world !== world) return
     const why = refusal(e)
     this.world = null
-    if (why) return this.end(why)
     this.session = "" // its place is no longer held
+    if (why && !why.includes("no such session")) return this.end(why)
     this.to.lost()
-    this.enter(this.name)
+    this.enter(this.name, true, true)
   }
 
   end(why) {

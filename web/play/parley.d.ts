@@ -250,7 +250,7 @@ export declare class World<G extends Game = AnyGame> {
     get tickRate(): number;
     get seed(): bigint;
     get mode(): string;
-    /** rtt is the round trip in ms, and loss the share of packets that a direction loses. Over a WebSocket nothing is lost. */
+    /** rtt is the round trip in ms, and loss the share of the last hundred or so ticks of which the server's packets did not come. Over a WebSocket nothing is lost. */
     get rtt(): number;
     get loss(): number;
     /** ticks says at which tick others are drawn, and at which the own entity, 0 if it is not predicted. */
@@ -268,6 +268,6 @@ export declare class World<G extends Game = AnyGame> {
     /** enter does the handshake, shows the pass, and is done when the server has told its world. */
     /** lose notes that the connection is lost, and comes back if that makes sense. */
     /** comeBack tries until the player is there again, or its place is no longer held. */
-    /** look asks now and then what the server says of itself: the certificates of one that was started again are others. */
+    /** look asks what the server says of itself, before each dial: the certificates of one that was started again are others. It reports whether it is there. */
 }
 export declare function join<G extends Game = AnyGame>(url: string, options?: JoinOptions<G>): Promise<World<G>>;

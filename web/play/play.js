@@ -1,6 +1,6 @@
 // The play page: everything in this folder put together. What it knows of the game comes from the server and from the world of parley.js.
 
-import { Chat } from "./chat.js"
+import { Chat, isBot } from "./chat.js"
 import { Door, why } from "./door.js"
 import { View } from "./draw.js"
 import { Fight } from "./fight.js"
@@ -48,7 +48,7 @@ function show(yes) {
 }
 
 /** joined begins to play, or goes on. */
-function joined(world, again) {
+function joined(world, again, anew) {
   asked = link.name
   told = 0
   game = new Game(world)
@@ -60,9 +60,9 @@ function joined(world, again) {
   buttons()
   game.walk(input.x, input.y)
   world.on("chat", l => chat.add(l.name || "server", l.text, l.name ? colourOf(game.players().find(p => p.name === l.name)?.dialect) : ""))
-  world.on("joined", p => p.own || p.name === world.name || !told || chat.add("", `${plain(p.name, 32)} has come`))
-  world.on("left", p => chat.add("", `${plain(p.name, 32)} has gone`))
-  if (again) news("You are back")
+  world.on("joined", p => p.own || p.name === world.name || !told || isBot(p.name) || chat.add("", `${plain(p.name, 32)} has come`))
+  world.on("left", p => isBot(p.name) || chat.add("", `${plain(p.name, 32)} has gone`))
+  if (again) news(anew ? "You were away for too long: your place is a new one" : "You are back")
 }
 
 function lost() {
@@ -126,9 +126,9 @@ function words(scene, now) {
     el("bar-left").style.setProperty("width", 100 * health / most + "%")
     el("bar-left").classList.toggle("low", health <= .3 * most)
   }
-  set(el("score"), game.isArena ? `beaten ${fight.beaten} · hits ${fight.hits} · lost ${fight.lost}` : plain(game.name, 30))
+  set(el("score"), game.isArena ? `beaten ${fight.beaten} · hits ${fight.hits} · died ${fight.lost}` : plain(game.name, 30))
   const { rtt, loss } = game.net()
-  set(el("net"), `${rtt === undefined ? "–" : Math.round(rtt)} ms · ${(100 * loss).toFixed(loss < .0995 && loss > 0 ? 1 : 0)} % lost`)
+  set(el("net"), game.world.state === "playing" ? `${rtt < 1 ? "under 1" : Math.round(rtt)} ms · ${Math.round(100 * loss)} % loss` : "not connected")
   el("net").classList.toggle("bad", loss > .03 || rtt > 250)
   const others = scene.list.filter(e => !e.own && game.role(e) === "player").length
   hint.show({ own, others, here: players.length, throws: Boolean(game.shot) }, now)
@@ -154,7 +154,7 @@ function frame() {
     words(scene, now)
   }
 }
-const nothing = { list: [], own: null, walls: null, fight, guide: null, cooldown: 0, role: () => "", radius: () => 0, shape: () => 4 }
+const nothing = { list: [], shots: [], own: null, walls: null, fight, guide: null, cooldown: 0, role: () => "", radius: () => 0, shape: () => 4 }
 
 window.parleyPage = { get game() { return game }, fight, view, link } // for the console, and for tests
 

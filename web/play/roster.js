@@ -41,7 +41,7 @@ export class Roster {
     el("list").replaceChildren(...list.slice(0, rows).map(p => {
       const li = make("li", p.own ? "own" : "")
       const how = [p.dialect, p.carrier].filter(Boolean).join(" over ")
-      li.append(make("span", "dot " + (p.dialect || "")), make("span", "name", plain(p.name, 32)), make("span", "note", p.own ? `you, ${how}` : p.away ? "away" : how))
+      li.append(make("span", "dot " + (p.dialect || "")), make("span", "name", plain(p.name, 32)), make("span", "note", p.own ? "you" : p.away ? "away" : how))
       return li
     }), ...(n > rows ? [make("li", "", `and ${n - rows} more`)] : []))
   }

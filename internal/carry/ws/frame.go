@@ -238,6 +238,22 @@ func appendClose(b []byte, code uint16, text string) []byte {
 	return append(binary.BigEndian.AppendUint16(b, code), text...)
 }
 
+// pong is the answer to the newest ping, until it is taken: who pings and reads nothing costs no more than that.
+type pong struct {
+	b   []byte
+	due bool
+}
+
+func (p *pong) note(ping []byte) { p.b, p.due = append(p.b[:0], ping...), true }
+
+// appendTo appends the answer, if one is due, which then is no more.
+func (p *pong) appendTo(b []byte) []byte {
+	if p.due {
+		b, p.due = append(appendFrameHead(b, opPong, len(p.b)), p.b...), false
+	}
+	return b
+}
+
 // codeOf returns the code that a client is told of an error of its own.
 func codeOf(err error) uint16 {
 	switch err {

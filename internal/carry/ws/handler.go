@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -13,7 +14,8 @@ import (
 	"github.com/coder/websocket"
 
 	"parley/internal/carry"
-	"parley/internal/datagram"
+	"parley/internal/stream"
+	"parley/internal/way"
 )
 
 // Path is where a dialect's WebSocket is: its name follows.
@@ -26,10 +28,15 @@ var streamed = map[string]bool{"duplex": true, "realm": true}
 type Server struct {
 	building *carry.Building
 	group    sync.WaitGroup
+	poller   poller
+	patience time.Duration // as shaken has it; a field, so that tests need not wait
+	apart    bool          // each connection has a goroutine of its own: for tests
 }
 
 // NewServer returns a server.
-func NewServer(b *carry.Building) *Server { return &Server{building: b} }
+func NewServer(b *carry.Building) *Server {
+	return &Server{building: b, patience: writeTime}
+}
 
 // Wait waits for the goroutines of sessions. They end when the servers of their dialects are closed.
 func (s *Server) Wait() { s.group.Wait() }
@@ -56,26 +63,30 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, from netip.AddrPo
 		hall.Forgo(from.Addr())
 		return // the client was told
 	}
+	c.patience = s.patience
 	if streamed[dialect] {
-		p := &pipe{conn: newConn(c.Conn, c.early), allowance: carry.NewAllowance()}
-		if _, err := hall.OpenStream(carry.Opening{Source: from, Kind: datagram.WebSocket, Admitted: true}, p); err != nil {
-			p.refuse(err)
+		if _, err := hall.OpenStream(carry.Opening{Source: from, Kind: way.WebSocket, Admitted: true}, newPipe(c)); err != nil {
+			refuse(c, err)
 		}
 		return
 	}
-	x := newConn(c.Conn, c.early)
-	session, err := hall.Open(carry.Opening{
-		Source: from, Kind: datagram.WebSocket, Admitted: true, Ready: x.ready, End: func(why carry.Why) { go x.bye(codeOfEnd(why)) },
-	})
+	x := newConn()
+	session, err := hall.Open(carry.Opening{Source: from, Kind: way.WebSocket, Admitted: true, Ready: x.ready, End: x.end})
 	if err != nil {
-		x.refuse(err)
+		refuse(c, err)
 		return
 	}
-	x.mu.Lock()
-	x.session = session
-	x.mu.Unlock()
-	s.group.Go(x.serve)
-	x.ready() // the session may be about to end already
+	x.start(s.wire(c), session)
+}
+
+// wire returns what is below a new connection: a shared one, if there is one for it.
+func (s *Server) wire(c *shaken) wire {
+	if !s.apart {
+		if w := s.poller.take(c, s.group.Go); w != nil {
+			return w
+		}
+	}
+	return newAlone(c, s.group.Go)
 }
 
 // statusOf returns the status with which a session is refused.
@@ -92,7 +103,38 @@ func statusOf(err error) int {
 // shaken is a connection behind its handshake, and what came with it.
 type shaken struct {
 	net.Conn
-	early []byte
+	early    []byte
+	patience time.Duration // how long a write may wait for the peer to take something
+}
+
+// base returns the connection that carries it, which is another with TLS.
+func (s *shaken) base() net.Conn {
+	if tls, ok := s.Conn.(interface{ NetConn() net.Conn }); ok {
+		return tls.NetConn()
+	}
+	return s.Conn
+}
+
+// Read reads what came with the handshake first.
+func (s *shaken) Read(b []byte) (int, error) {
+	if len(s.early) > 0 {
+		n := copy(b, s.early)
+		s.early = s.early[n:]
+		return n, nil
+	}
+	return s.Conn.Read(b)
+}
+
+// writeAll writes all, as long as the peer takes something.
+func (s *shaken) writeAll(b []byte) error {
+	for len(b) > 0 {
+		s.SetWriteDeadline(time.Now().Add(s.patience))
+		n, err := s.Write(b)
+		if b = b[n:]; err != nil && (n == 0 || !errors.Is(err, os.ErrDeadlineExceeded)) {
+			return err
+		}
+	}
+	return nil
 }
 
 // shake does the handshake. What follows it is read and written by this package.
@@ -110,6 +152,9 @@ func shake(w http.ResponseWriter, r *http.Request) (*shaken, error) {
 	}
 	x.conn.SetDeadline(time.Time{})
 	s := &shaken{Conn: x.conn}
+	if tcp, ok := s.base().(*net.TCPConn); ok {
+		stream.Bound(tcp)
+	}
 	if n := x.buffered.Reader.Buffered(); n > 0 {
 		b, _ := x.buffered.Reader.Peek(n)
 		s.early = append(s.early, b...)

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/quic-go/webtransport-go"
 
 	"parley/internal/carry"
-	"parley/internal/datagram"
+	"parley/internal/way"
 )
 
 // streamed are the dialects whose bytes are a stream.
@@ -23,6 +24,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "only sessions of WebTransport are served here, at "+Path+" and a dialect's name", http.StatusNotFound)
 		return
 	}
+	if !s.ask(g) {
+		s.chatty.Add(1)
+		_ = g.conn.CloseWithError(0, "too many requests")
+		return
+	}
 	if s.c.May != nil {
 		if err := s.c.May(r); err != nil {
 			http.Error(w, err.Error(), http.StatusForbidden)
@@ -34,10 +40,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no such dialect is served here", http.StatusNotFound)
 		return
 	}
+	if err := hall.MayOpen(g.from.Addr()); err != nil { // it keeps its place on the porch
+		refuse(w, err)
+		return
+	}
 	if !s.claim(g) {
+		hall.Forgo(g.from.Addr())
 		http.Error(w, "a connection has one session", http.StatusTooManyRequests)
 		return
 	}
+	defer g.conn.CloseWithError(0, "") // however the session ends, or does not begin: the connection is counted no longer
 	if streamed[dialect] {
 		s.stream(w, r, g, hall, dialect == "duplex")
 		return
@@ -61,22 +73,37 @@ func (l *link) wake() {
 	}
 }
 
-// bye ends the session, and with it the connection.
+// bye ends the session, and with it the connection, at once.
 func (l *link) bye(why string) {
-	if l.Session != nil {
-		_ = l.Session.CloseWithError(0, why)
-	}
+	_ = l.Session.CloseWithError(0, why)
 	_ = l.g.conn.CloseWithError(0, why)
+}
+
+// goodbye ends the session when what was sent has had the time to go out: the end of a connection overtakes what waits in it.
+func (l *link) goodbye() {
+	l.linger(graceTime)
+	_ = l.Session.CloseWithError(0, "")
+	l.linger(partTime) // the client closes the connection
+}
+
+// linger waits for the end of the connection, but no longer than d.
+func (l *link) linger(d time.Duration) {
+	late := time.NewTimer(d)
+	defer late.Stop()
+	select {
+	case <-l.g.conn.Context().Done():
+	case <-late.C:
+	}
 }
 
 // datagrams serves a session of replica, stamp or relay until it ends.
 func (s *Server) datagrams(w http.ResponseWriter, r *http.Request, g *guest, hall *carry.Hall) {
 	l := newLink(g)
 	x, err := hall.Open(carry.Opening{
-		Source: g.from, Kind: datagram.WebTransport, Ready: l.wake, End: func(why carry.Why) { go g.conn.CloseWithError(0, why.String()) },
+		Source: g.from, Kind: way.WebTransport, Admitted: true, Ready: l.wake, End: func(why carry.Why) { go g.conn.CloseWithError(0, why.String()) },
 	})
-	if err != nil {
-		refuse(w, err)
+	if err != nil { // the server closes
+		_ = g.conn.CloseWithError(0, err.Error())
 		return
 	}
 	defer x.Close()
@@ -91,10 +118,15 @@ func (s *Server) datagrams(w http.ResponseWriter, r *http.Request, g *guest, hal
 func (l *link) receive(x *carry.Session) {
 	for {
 		b, err := l.ReceiveDatagram(l.Context())
-		if err != nil || !x.Deliver(b) {
-			l.bye("")
-			return
+		if err == nil && x.Deliver(b) {
+			continue
 		}
+		if err != nil || x.Over() == 0 {
+			l.bye("")
+		} else {
+			l.bye(x.Over().String())
+		}
+		return
 	}
 }
 
@@ -109,6 +141,7 @@ func (l *link) send(x *carry.Session) {
 			}
 		}
 		if x.Leaving() {
+			l.goodbye()
 			return
 		}
 		select {
@@ -124,6 +157,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, g *guest, hall *
 	l := newLink(g)
 	var err error
 	if l.Session, err = s.wt.Upgrade(w, r); err != nil {
+		hall.Forgo(g.from.Addr())
 		return
 	}
 	defer l.bye("")
@@ -131,9 +165,13 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, g *guest, hall *
 	defer cancel()
 	first, err := l.AcceptStream(wait)
 	if err != nil {
+		hall.Forgo(g.from.Addr())
+		if errors.Is(err, context.DeadlineExceeded) {
+			s.late.Add(1)
+		}
 		return
 	}
-	x, err := hall.OpenStream(carry.Opening{Source: g.from, Kind: datagram.WebTransport}, &pipe{first, l})
+	x, err := hall.OpenStream(carry.Opening{Source: g.from, Kind: way.WebTransport, Admitted: true}, &pipe{first, l})
 	if err != nil {
 		l.bye(err.Error())
 		return

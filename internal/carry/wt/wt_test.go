@@ -17,61 +17,10 @@ import (
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/webtransport-go"
-	"go.uber.org/goleak"
 
-	"parley/internal/carry"
 	"parley/internal/carry/wt"
-	"parley/internal/datagram"
 	"parley/internal/patient"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// echo is a core that sends back what comes.
-type echo struct{ out []datagram.Message }
-
-func (e *echo) HandleDatagram(_ time.Time, from netip.AddrPort, b []byte) {
-	e.out = append(e.out, datagram.Message{From: from, Data: bytes.Clone(b)})
-}
-func (e *echo) HandleGone(time.Time, netip.AddrPort) {}
-func (e *echo) HandleTimeout(time.Time)              {}
-func (e *echo) NextTimeout() (at time.Time, ok bool) { return at, false }
-func (e *echo) PollTransmit(buf []byte) (n int, to netip.AddrPort, ok bool) {
-	if len(e.out) == 0 {
-		return 0, to, false
-	}
-	m := e.out[0]
-	e.out = e.out[1:]
-	return copy(buf, m.Data), m.From, true
-}
-
-// ground is a server with the hall "replica", behind which is an echo.
-type ground struct {
-	t      *testing.T
-	server *wt.Server
-	hall   *carry.Hall
-	own    *wt.Own
-}
-
-func newGround(t *testing.T, c wt.Config) *ground {
-	patient.Test(t)
-	t.Parallel() // it waits for most of its time
-	g := &ground{t: t}
-	var err error
-	if g.own, err = wt.NewOwn(time.Now); err != nil {
-		t.Fatal(err)
-	}
-	c.Building = carry.NewBuilding(carry.Config{})
-	c.Certificate = g.own.Certificate
-	g.hall = c.Building.Hall("replica")
-	loop := datagram.StartLoop(carry.Join(datagram.NewSilent(netip.AddrPort{}, netip.AddrPort{}), g.hall), &echo{}, datagram.LoopConfig{})
-	t.Cleanup(func() { loop.Close() })
-	if g.server, err = wt.Listen("127.0.0.1:0", c); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(g.server.Close)
-	return g
-}
 
 // pinned trusts the server's certificate by its hash, as a browser does.
 func (g *ground) pinned() *tls.Config {
@@ -142,8 +91,8 @@ func TestDatagramsOverWebTransport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.SendDatagram(make([]byte, carry.MaxDatagram+1))
-	for _, size := range []int{1, 500, carry.MaxDatagram} {
+	s.SendDatagram(make([]byte, largest+1))
+	for _, size := range []int{1, 500, largest} {
 		if err := g.echoes(s, size); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/netip"
 	"time"
+
+	"parley/internal/way"
 )
 
 // Config sets up a server or a client. The zero Config is usable, with a Schema that has none of a
@@ -44,7 +46,8 @@ type Config struct {
 	MaxState int
 
 	// MaxUpdate is the size of the largest datagram that is sent on the feed, in bytes. Larger messages
-	// go over main. Default 1,200, which usual paths do not fragment; at most MaxDatagram.
+	// go over main. Default 1,200, which usual paths do not fragment; at most MaxDatagram, and
+	// 1,100 at a server with Sessions: over WebTransport a datagram has no more.
 	MaxUpdate int
 
 	// MaxPlayers bounds the players of a server. Beyond it, a new player is told REFUSED. Default
@@ -142,6 +145,9 @@ func (c Config) fill() *Config {
 	c.MaxState = cmp.Or(c.MaxState, 16<<20)
 	c.MaxUpdate = cmp.Or(c.MaxUpdate, 1200)
 	c.MaxUpdate = min(c.MaxUpdate, MaxDatagram)
+	if c.Sessions != nil { // an element goes the same way to all
+		c.MaxUpdate = min(c.MaxUpdate, way.Largest(way.SessionAddr(way.WebTransport, 0).Addr()))
+	}
 	c.MaxPlayers = cmp.Or(c.MaxPlayers, 5000)
 	c.MaxPlayers = min(c.MaxPlayers, 28_000)
 	c.rules = c.Schema.compile()

@@ -2,6 +2,8 @@ package core
 
 import (
 	"time"
+
+	"parley/internal/way"
 )
 
 // Update sends the present value of the element sid on the feed. It goes over main while there
@@ -13,7 +15,7 @@ func (e *Endpoint) Update(now time.Time, sid int16, data []byte) error {
 		return err
 	}
 	e.feed.forget(sid)
-	if !e.feed.up || HeaderBytes+3+len(data) > e.cfg.MaxUpdate {
+	if !e.feed.up || !e.fits(3+len(data)) {
 		if _, only := e.cfg.rules.elements[e.side].updates[sid]; only {
 			return ErrNoFeed
 		}
@@ -23,6 +25,11 @@ func (e *Endpoint) Update(now time.Time, sid int16, data []byte) error {
 	return nil
 }
 
+// fits reports whether a message of so many bytes goes on the feed.
+func (e *Endpoint) fits(n int) bool {
+	return HeaderBytes+n <= e.cfg.MaxUpdate && (!way.IsSession(e.feed.peer.Addr()) || HeaderBytes+n <= way.Largest(e.feed.peer.Addr()))
+}
+
 // Insist is Update for a value that may be the last for a while, as where a player steers: on the feed it is sent again after 8 and after 32 ms,
 // unless another one or a query follows. A sender that goes on says its last value again after 40 and after 160 ms. The peer is told of each that
 // arrives.
@@ -30,7 +37,7 @@ func (e *Endpoint) Insist(now time.Time, sid int16, data []byte) error {
 	if err := e.Update(now, sid, data); err != nil {
 		return err
 	}
-	if e.feed.up && HeaderBytes+3+len(data) <= e.cfg.MaxUpdate {
+	if e.feed.up && e.fits(3+len(data)) {
 		e.feed.keep(now, sid, data, 2)
 	}
 	return nil

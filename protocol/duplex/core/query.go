@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/internal/lend"
+	"parley/internal/way"
 )
 
 // asked are our queries that wait for their replies. "Queries carry no id", so a reply
@@ -46,7 +47,7 @@ func (e *Endpoint) Query(now time.Time, on Channel, code uint8, data []byte) (id
 	if e.feed.again != nil {
 		e.feed.again.left = 0 // what was said before must not come behind it
 	}
-	fits := HeaderBytes+1+len(data) <= e.cfg.MaxUpdate
+	fits := e.fits(1 + len(data))
 	if on == Feed && !e.cfg.rules.queries[code-FirstQuery].Idempotent {
 		return 0, ErrNotIdempotent
 	}
@@ -227,7 +228,11 @@ func (e *Endpoint) Reply(now time.Time, id uint32, status uint8, data []byte) er
 	}
 	if d.on == Feed {
 		// A reply that does not fit a datagram cannot go elsewhere: nobody on main has asked.
-		if HeaderBytes+2+len(data) > MaxDatagram {
+		most := MaxDatagram
+		if way.IsSession(e.feed.peer.Addr()) {
+			most = way.Largest(e.feed.peer.Addr())
+		}
+		if HeaderBytes+2+len(data) > most {
 			return ErrSize
 		}
 		e.owed.list = slices.Delete(e.owed.list, i, i+1)

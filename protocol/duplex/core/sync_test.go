@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
 
 	"parley/internal/kit"
 	"parley/internal/promise"
+	"parley/internal/way"
 	"parley/simnet"
 )
 
@@ -216,6 +218,28 @@ func TestWhatIsTooLargeForADatagramGoesOverMain(t *testing.T) {
 		t.Errorf("%d updates, want the last alone", s.Updates)
 	}
 }
+
+// "over WebTransport a core keeps its packets within 1,100, both ways" (carriers): an element that has more goes over main to all, as any of
+// the clients of a server with sessions may be over WebTransport.
+func TestTheFeedOverWebTransportIsSmaller(t *testing.T) {
+	e := &Endpoint{cfg: Config{}.fill()}
+	for _, tt := range []struct {
+		peer netip.AddrPort
+		want int
+	}{{netip.MustParseAddrPort("192.0.2.1:7004"), 1200}, {way.SessionAddr(way.WebTransport, 3), 1100}} {
+		e.feed.peer = tt.peer
+		if !e.fits(tt.want-HeaderBytes) || e.fits(tt.want-HeaderBytes+1) {
+			t.Errorf("%v: a datagram of %d bytes fits, or one more", tt.peer, tt.want)
+		}
+	}
+	if c := (Config{Sessions: nobody{}}).fill(); c.MaxUpdate != 1100 {
+		t.Errorf("elements of up to %d bytes go over the feed", c.MaxUpdate)
+	}
+}
+
+type nobody struct{}
+
+func (nobody) Source(peer netip.AddrPort) netip.AddrPort { return peer }
 
 // T11, T39: a client that does not read main: what changes does not pile up for it, and what
 // the game sends it does, up to the limit.

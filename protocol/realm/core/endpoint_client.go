@@ -182,6 +182,14 @@ func (e *Endpoint) ServerTime(now time.Time) uint64 {
 // login_response. A server returns its own.
 func (e *Endpoint) ServerTick(now time.Time) uint64 { return e.tick(now) }
 
+// ServerTickPart is ServerTick with how much of that tick has passed, for a client that draws between ticks.
+func (e *Endpoint) ServerTickPart(now time.Time) (tick uint64, part float64) {
+	if tick = e.tick(now); e.client != nil && e.client.loggedIn {
+		part = e.client.ticks.PartAt(e.client.time(now))
+	}
+	return tick, part
+}
+
 // time is the server's clock as a client knows it.
 func (c *clientSide) time(now time.Time) uint64 {
 	switch {

@@ -18,6 +18,10 @@ const (
 	// A client that asks for the whole world again and again costs 12 KiB.
 	maxWantedChunks = 1024
 
+	// maxNear bounds the chunks among which the nearest is looked for, each time that one can be sent: a client that
+	// asks for the whole world would have all of them looked at in each tick.
+	maxNear = 64
+
 	// leastChunkCost is charged to the byte budget for a chunk, however small: to encode one
 	// means to look at 65,536 cells, so that small ones are no cheaper for us.
 	leastChunkCost = 4 << 10

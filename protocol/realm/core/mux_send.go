@@ -243,6 +243,10 @@ func (c *Conn) WantsChunks() bool {
 	return c.endpoint.state == StatePlaying && c.endpoint.terrain.wanted.Len() > 0
 }
 
+// Nearest has the client be sent, after i others, the one of the chunks it waits for that is nearest to a place. On a path that takes little
+// terrain that is the one that its player needs.
+func (c *Conn) Nearest(i int, at Position) { c.endpoint.terrain.nearest(i, at) }
+
 // SendChunks sends the client up to n of the chunks that it waits for, as its budget and queue
 // allow. It is for Config.TerrainByTurn.
 func (c *Conn) SendChunks(n int) {

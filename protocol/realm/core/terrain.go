@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/binary"
+	"math"
 	"time"
 
 	"parley/internal/queue"
@@ -61,6 +62,29 @@ func (t *terrain) next(rate int) time.Time {
 		return t.filled
 	}
 	return t.filled.Add(time.Duration(int64(1-t.budget)*int64(time.Second)/int64(rate)) + time.Millisecond)
+}
+
+// nearest brings the chunk that is the nearest to a place to the i-th place of those that are wanted.
+func (t *terrain) nearest(i int, to Position) {
+	best, least := i, math.MaxInt
+	for k := i; k < min(t.wanted.Len(), i+maxNear); k++ {
+		if far := t.wanted.At(k).far(to); far < least {
+			best, least = k, far
+		}
+	}
+	if best != i {
+		a, b := t.wanted.At(i), t.wanted.At(best)
+		*a, *b = *b, *a
+	}
+}
+
+// far is how many cells a chunk is away from a place, the longer way of the two directions.
+func (id ChunkID) far(from Position) int {
+	one := func(chunk, at int16, cell uint8) int {
+		low, p := int(chunk)*ChunkSide, int(at)*ChunkSide+int(cell)
+		return max(low-p, p-low-ChunkSide+1, 0)
+	}
+	return max(one(id.BX, from.BX, from.X), one(id.BY, from.BY, from.Y))
 }
 
 // wantAround notes the chunks around one, nearest first.

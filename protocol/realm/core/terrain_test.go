@@ -125,6 +125,33 @@ func TestTerrainByTurn(t *testing.T) {
 	}
 }
 
+// The game may have the nearest of what is wanted be sent first, also when it was asked for last.
+func TestTheNearestTerrainComesFirst(t *testing.T) {
+	w := newTown(t, kit.Rand(t), Config{Terrain: &flatland{}, SightRadius: 1, TerrainByTurn: true})
+	ann := w.join("ann")
+	w.advance(time.Minute)
+	chunksOf(t, ann)
+	wanted, _ := MakeWanted(ChunkID{-300, 5}, ChunkID{2, 0})
+	ann.client.Send(w.now, &Message{Kind: KindTerrainRequest, Wanted: wanted})
+	w.drive()
+	var got []ChunkID
+	for _, at := range []Position{{0, 0, 128, 250}, {1, 0, 250, 128}, {2, 0, 10, 10}, {-32768, 32767, 255, 0}} {
+		ann.conn.Nearest(0, at)
+		ann.conn.SendChunks(1)
+		w.advance(time.Second)
+		got = append(got, chunksOf(t, ann)...)
+	}
+	if want := []ChunkID{{0, 1}, {1, 0}, {2, 0}, {-300, 5}}; !slices.Equal(got, want) {
+		t.Errorf("sent are %v, want %v", got, want)
+	}
+	far := ann.conn.endpoint.terrain.wanted.Len() + 3
+	ann.conn.Nearest(far, Position{}) // there is none after so many
+	ann.conn.Nearest(1, Position{-1, -1, 255, 255})
+	if id, _ := ann.conn.WantedChunk(1); id != (ChunkID{-1, -1}) {
+		t.Errorf("the second is %v", id)
+	}
+}
+
 // chunksOf returns the chunks that a client was sent, and forgets them.
 func chunksOf(t *testing.T, p *person) (list []ChunkID) {
 	t.Helper()

@@ -120,6 +120,7 @@ func (e *Endpoint) takeBundled(now time.Time, b []byte) {
 // packing is a datagram that is being packed: one packet as it is, or several with their sizes.
 type packing struct {
 	buf     []byte
+	most    int // bytes of several
 	n       int // bytes so far
 	packets int
 	acked   int // numbers that they acknowledge
@@ -131,11 +132,11 @@ func (p *packing) room() int {
 	case 0:
 		return len(p.buf) // whatever it is, it is no smaller alone
 	case 1:
-		return min(maxPacketBytes, len(p.buf)) - p.n - 1 - 2*bundledHead
+		return min(p.most, len(p.buf)) - p.n - 1 - 2*bundledHead
 	case MaxBundled:
 		return 0
 	}
-	return min(maxPacketBytes, len(p.buf)) - p.n - bundledHead
+	return min(p.most, len(p.buf)) - p.n - bundledHead
 }
 
 // roomBeside is room if so many bytes are to be left for others. A packet that is the first may need all.
@@ -167,7 +168,7 @@ func (p *packing) add(b []byte) []byte {
 // pollBundle is PollTransmit to a peer that takes bundles: "What is to leave at the same moment to the same peer leaves together";
 // "Nothing waits for company".
 func (e *Endpoint) pollBundle(buf []byte) (int, netip.AddrPort, bool) {
-	p := packing{buf: buf}
+	p := packing{buf: buf, most: e.most()}
 	for e.control.Len() > 0 && int(e.control.First().n) <= p.room() {
 		c := e.control.First()
 		if Type(c.data[0]) == TypeAck {

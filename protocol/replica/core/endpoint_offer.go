@@ -29,7 +29,7 @@ func (e *Endpoint) Offer(now time.Time, mode Mode, name string, data []byte) boo
 		return false
 	}
 	size := messageOverhead + len(name) + len(data)
-	if size > maxPacketBytes {
+	if size > e.most() {
 		return e.enqueue(now, name, data) == nil
 	}
 	link, ok := e.mayFollow(laneMessage)

@@ -9,6 +9,7 @@ import (
 	"parley/internal/queue"
 	"parley/internal/reliable"
 	"parley/internal/serial"
+	"parley/internal/way"
 )
 
 // Mode is the reliability of a message.
@@ -106,10 +107,11 @@ func (e *Endpoint) send(now time.Time, mode Mode, name string, data []byte) erro
 type Bounds struct {
 	extended   bool
 	maxMessage int
+	most       int // of an unordered message to one of ours
 }
 
 // Bounds returns the limits of the messages to the peer. They are known once the handshake is done.
-func (e *Endpoint) Bounds() Bounds { return Bounds{e.extended, e.cfg.MaxMessage} }
+func (e *Endpoint) Bounds() Bounds { return Bounds{e.extended, e.cfg.MaxMessage, e.most()} }
 
 // Check returns ErrName or ErrMessageSize if Send would.
 func (b Bounds) Check(mode Mode, name string, data []byte) error {
@@ -135,11 +137,14 @@ func (b Bounds) checkSize(mode Mode, name string, data []byte) error {
 	switch {
 	case len(data) > b.maxMessage,
 		!b.extended && (size > maxDatagramBytes || len(data) > MaxDataBytes),
-		b.extended && mode != Ordered && size > maxPacketBytes:
+		b.extended && mode != Ordered && size > b.most:
 		return ErrMessageSize
 	}
 	return nil
 }
+
+// most returns how many bytes a packet to the peer may have that can be split, or shares a datagram.
+func (e *Endpoint) most() int { return way.Largest(e.peer.Addr()) }
 
 // sendReliable encodes a packet whose sequence is the next one and gives it to
 // the engine.
@@ -178,7 +183,7 @@ func (e *Endpoint) mayFollow(lane uint8) (link uint8, ok bool) {
 // enqueue takes an ordered message and sends as much of it as may go.
 func (e *Endpoint) enqueue(now time.Time, name string, data []byte) error {
 	q := &e.outgoing
-	if packet := messageOverhead + len(name) + len(data); q.Len() == 0 && packet <= maxPacketBytes {
+	if packet := messageOverhead + len(name) + len(data); q.Len() == 0 && packet <= e.most() {
 		link, ok := e.mayFollow(laneMessage)
 		if ok && e.sendNamed(now, linkFlags|link<<orderLinkShift, laneMessage, packet, name, data) == nil {
 			return nil
@@ -238,10 +243,10 @@ func (e *Endpoint) nextPart(m []byte) (Packet, int) {
 		Time: binary.LittleEndian.Uint64(m), Name: name, Data: data,
 	}
 	size := messageOverhead + len(name) + len(data)
-	if e.extended && size > maxPacketBytes {
-		p.Data = data[:maxPacketBytes-messageOverhead-len(name)]
+	if most := e.most(); e.extended && size > most {
+		p.Data = data[:most-messageOverhead-len(name)]
 		p.More = true
-		size = maxPacketBytes
+		size = most
 	}
 	return p, size
 }

@@ -37,6 +37,7 @@ type frame struct {
 	shape, base, version uint64
 	packets              []framePacket
 	bytes                int // of all of them
+	most                 int // in one of them
 }
 
 // framePacket is a packet but for its number and its time.
@@ -66,7 +67,7 @@ type frames struct {
 // of returns what a view that is together lacks, which counts until the next call.
 func (l *frames) of(v *view, m *Mux) *frame {
 	for i := range l.kept {
-		if f := &l.kept[i]; f.version == m.store.version && f.base == v.base && f.shape == v.shape {
+		if f := &l.kept[i]; f.version == m.store.version && f.base == v.base && f.shape == v.shape && f.most == v.most {
 			return f
 		}
 	}
@@ -79,7 +80,7 @@ func (l *frames) of(v *view, m *Mux) *frame {
 // hasRoom reports whether so many bytes fit into a datagram with one of the packets, if there are any.
 func (f *frame) hasRoom(beside int) bool {
 	for i := range f.packets {
-		if len(f.packets[i].data.Bytes())+beside <= maxPacketBytes {
+		if len(f.packets[i].data.Bytes())+beside <= f.most {
 			return true
 		}
 	}
@@ -89,7 +90,7 @@ func (f *frame) hasRoom(beside int) bool {
 // write makes the frame that of a view.
 func (f *frame) write(v *view, m *Mux) {
 	s, b, d := &m.store, &m.shared.buffers, &m.draft
-	f.shape, f.base, f.version, f.bytes = v.shape, v.base, s.version, 0
+	f.shape, f.base, f.version, f.bytes, f.most = v.shape, v.base, s.version, 0, v.most
 	for i := range f.packets {
 		f.packets[i].release(b, &s.cargos)
 	}
@@ -97,7 +98,7 @@ func (f *frame) write(v *view, m *Mux) {
 	d.collectNewer(v, s)
 	d.rank()
 	for rest := d.ranked; len(rest) > 0; {
-		p, n := d.write(b, &s.cargos, rest, maxPacketBytes)
+		p, n := d.write(b, &s.cargos, rest, f.most)
 		f.packets = append(f.packets, p)
 		f.bytes += len(p.data.Bytes())
 		rest = rest[n:]

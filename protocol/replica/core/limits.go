@@ -7,6 +7,7 @@ import "time"
 const (
 	// maxPacketBytes keeps every packet that we may split below what every path
 	// carries whole: "Each packet stays within 1,200 bytes."
+	// A peer over WebTransport gets less: see Endpoint.most.
 	maxPacketBytes = 1200
 
 	// maxBesideBytes bounds the unreliable messages for which a packet of values leaves room in its datagram.

@@ -99,7 +99,7 @@ func (e *Endpoint) pumpLinks(now time.Time) {
 // that was declared after a kind begins the next.
 func (e *Endpoint) cutTable(b []byte, head *Packet) []byte {
 	var w TableWriter
-	w.Start(b, head, maxPacketBytes)
+	w.Start(b, head, e.most())
 	l, s := e.link, e.store
 	l.from, l.to = l.done, l.done
 	for ; l.to < len(s.items); l.to++ {

@@ -28,6 +28,7 @@ type view struct {
 	told     uint64   // the version of the Store at the last Replicate
 	answer   answer   // what is told again
 	watch    watch    // see Conn.Knows
+	most     int      // bytes of a packet of values
 }
 
 type slots struct {
@@ -115,7 +116,7 @@ func (v *view) hide(s *slot) {
 
 func (c *Conn) openView() *view {
 	if c.endpoint.view == nil {
-		c.endpoint.view = &view{kinds: map[uint16]*slots{}, seen: map[*Entity]*slot{}}
+		c.endpoint.view = &view{most: c.endpoint.most(), kinds: map[uint16]*slots{}, seen: map[*Entity]*slot{}}
 	}
 	return c.endpoint.view
 }

@@ -10,13 +10,13 @@ import (
 const (
 	goneName  = "parley.gone"
 	goneBytes = 3
-	maxGone   = (maxPacketBytes - messageOverhead - len(goneName)) / goneBytes // in one message
 )
 
 // sendGone announces slots that were left: "a reliable, unordered message named
 // `parley.gone`, one or more of (entity link id u16, entity id u8)".
 func (c *Conn) sendGone(now time.Time) {
 	v := c.endpoint.view
+	maxGone := (v.most - messageOverhead - len(goneName)) / goneBytes // in one message
 	for v.going != nil {
 		data := c.mux.draft.buf[:0]
 		last := v.going

@@ -94,8 +94,8 @@ func (c *Conn) sendApart(now time.Time, budget int) {
 // sendRanked sends values that were collected, within the budget, and reports whether these were all.
 func (c *Conn) sendRanked(now time.Time, ranked []uint64, budget int) bool {
 	v, d := c.endpoint.view, &c.mux.draft
-	most := maxPacketBytes - c.endpoint.looseBytes() // the first leaves room for them
-	for rest := ranked; len(rest) > 0; most = maxPacketBytes {
+	most := v.most - c.endpoint.looseBytes() // the first leaves room for them
+	for rest := ranked; len(rest) > 0; most = v.most {
 		size := min(most, budget)
 		if c.endpoint.sender.Ready(size) != nil {
 			return false

@@ -5,6 +5,7 @@ import (
 
 	"parley/internal/queue"
 	"parley/internal/reliable"
+	"parley/internal/way"
 	"parley/internal/wire"
 )
 
@@ -78,13 +79,16 @@ func (e *Endpoint) hushed(now time.Time, n int) bool {
 	return e.unheard+n+packetCost > hushBytes+hushMore-hushMore>>min(silent, 12)
 }
 
+// MaxData returns the largest size of an entity packet's data to this peer: the constant, or less over WebTransport.
+func (e *Endpoint) MaxData() int { return way.Largest(e.peer.Addr()) - HeaderBytes }
+
 func (e *Endpoint) maySend(data []byte) error {
 	switch {
 	case e.side != FromServer:
 		return ErrClient
 	case e.state != StateOpen || e.leaving.pending():
 		return ErrClosed
-	case len(data) == 0 || len(data) > MaxData:
+	case len(data) == 0 || len(data) > e.MaxData():
 		return ErrDataSize
 	}
 	return nil

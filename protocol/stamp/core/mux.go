@@ -299,6 +299,9 @@ func (c *Conn) hasSource(from netip.AddrPort) {
 	}
 }
 
+// MaxData returns the largest size of an entity packet's data to this peer: the constant, or less over WebTransport.
+func (c *Conn) MaxData() int { return c.endpoint.MaxData() }
+
 // RTT returns the smoothed round-trip time, 0 while it is unknown.
 func (c *Conn) RTT() time.Duration { return c.endpoint.RTT() }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/internal/kit"
+	"parley/internal/way"
 	"parley/simnet"
 )
 
@@ -42,6 +43,17 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	c.Close("")
 	if got := c.Send(Reliable, []byte("x")); got != ErrClosed {
 		t.Errorf("after close: %v", got)
+	}
+}
+
+// "over WebTransport a core keeps its packets within 1,100" (carriers).
+func TestPacketsOverWebTransportAreSmaller(t *testing.T) {
+	e := &Endpoint{side: FromServer, state: StateOpen, peer: way.SessionAddr(way.WebTransport, 7)}
+	if got := e.MaxData(); got != 1100-HeaderBytes {
+		t.Errorf("an entity packet has up to %d bytes of data", got)
+	}
+	if err := e.maySend(make([]byte, e.MaxData()+1)); err != ErrDataSize {
+		t.Errorf("a byte more: %v", err)
 	}
 }
 

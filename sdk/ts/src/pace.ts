@@ -87,7 +87,8 @@ export class Clock {
   private first = 0
   private newest = 0
   private seen: boolean[] = new Array(64).fill(true) // which of the newest ticks were heard, the newest first
-  private loss = 0
+  /** loss is the share of the last hundred or so ticks that have not come. */
+  loss = 0
   private readonly late: Spread
   private grown = 0
   private time = 0

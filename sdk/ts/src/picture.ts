@@ -82,7 +82,7 @@ export class Picture {
   private swept = 0
   private since = 0
   private period = 50
-  private clock = new Clock(20)
+  clock = new Clock(20)
   private lead = new Lead(20)
   private newest = 0
   private begun = false
@@ -245,6 +245,8 @@ export class Picture {
       this.rate = rate
       this.mode = mode
       this.reset()
+    } else {
+      this.renew(this.own)
     }
     this.entered = true
     if (!this.begun) this.newest = tick
@@ -262,13 +264,19 @@ export class Picture {
     this.probeAt = 0
     this.pending = { tick: 0, number: 0, since: 0, waits: false }
     this.history.clear()
-    for (const t of this.tracks.values()) { // messages overtake each other: what this connection has told stays
-      const last = t.samples.at(-1)!
-      if (t.epoch !== this.epoch || last.gone) this.tracks.delete(t.wire)
-      t.samples = [last]
-      last.tick = t.first = 0
-    }
+    this.renew(0)
+    for (const t of this.tracks.values()) t.samples[0].tick = t.first = 0
     if (this.ownEpoch !== this.epoch) this.own = 0
+  }
+
+  /** renew lets go of what connections before have told, but for one entity: a server that was started again has numbered them anew. Messages
+   * overtake each other: what this connection has told stays. */
+  private renew(but: number): void {
+    for (const t of this.tracks.values()) {
+      const last = t.samples.at(-1)!
+      if (t.wire !== but && (t.epoch !== this.epoch || last.gone)) this.tracks.delete(t.wire)
+      t.samples = [last]
+    }
   }
 
   private member(r: Reader): void {
@@ -457,6 +465,7 @@ export class Picture {
     this.ownSlot = s
     this.ownEpoch = this.epoch
     if (s.wire === this.own) return
+    if (this.tracks.get(this.own)?.epoch !== this.epoch) this.tracks.delete(this.own)
     this.own = s.wire
     this.ready = false
     this.history.clear()

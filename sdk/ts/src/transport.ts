@@ -75,5 +75,5 @@ export async function openWebTransport(url: string, hashes: string[], patience: 
   return t
 }
 
-/** bytesOf reads a hash in hex. */
-function bytesOf(hash: string): Uint8Array { return Uint8Array.from(hash.match(/../g)!, (h) => parseInt(h, 16)) }
+/** bytesOf reads what is written in hex. */
+export function bytesOf(hash: string): Uint8Array { return Uint8Array.from(hash.match(/../g)!, (h) => parseInt(h, 16)) }

@@ -5,7 +5,7 @@ import type { Event } from "./endpoint.ts"
 import { Picture } from "./picture.ts"
 import type { Member, Note, Predict, Stats } from "./picture.ts"
 import type { Action, Schema } from "./schema.ts"
-import { openWebSocket, openWebTransport } from "./transport.ts"
+import { bytesOf, openWebSocket, openWebTransport } from "./transport.ts"
 import type { Transport } from "./transport.ts"
 import { Writer, encode } from "./wire.ts"
 
@@ -89,6 +89,8 @@ const wtPatience = 2000, wsPatience = 5000, handshakePatience = 3000, enterPatie
 const waits = [0, 500, 1000, 2000]
 const refusals = ["no such session", "no such room", "room needs a ticket", "ticket is not valid", "ticket was used"]
 
+/** Fate is how an attempt to be in the game ended. */
+interface Fate { fate: "lost" | "refused" | "over"; text: string }
 interface Kept { action?: string; params?: Record<string, unknown>; text?: string; since: number }
 
 /** World is the game as this player sees it. */
@@ -107,11 +109,9 @@ export class World<G extends Game = AnyGame> {
   private previous = ""
   private hold = 30
   private first: Uint8Array | undefined // the pass of the first connection
-  private wt: boolean
   private tick: ReturnType<typeof setTimeout> | undefined
   private kept: Kept[] = []
   private leaving = false
-  private asked = 0
   private drawn: Iterable<Entity<G>> = []
   private drawnAt = -Infinity
 
@@ -121,7 +121,6 @@ export class World<G extends Game = AnyGame> {
     this.options = options
     this.first = passOf(options)
     this.session = options.session ?? ""
-    this.wt = options.carrier !== "ws"
     this.picture = new Picture(server.schema, { name: options.name, predict: options.predict, note: (n) => this.emit(n) })
     this.picture.terrain.now = clock
   }
@@ -248,9 +247,9 @@ export class World<G extends Game = AnyGame> {
   get seed(): bigint { return this.picture.seed }
   get mode(): string { return this.picture.mode }
 
-  /** rtt is the round trip in ms, and loss the share of packets that a direction loses. Over a WebSocket nothing is lost. */
+  /** rtt is the round trip in ms, and loss the share of the last hundred or so ticks of which the server's packets did not come. Over a WebSocket nothing is lost. */
   get rtt(): number { return this.connection?.endpoint.rtt ?? 0 }
-  get loss(): number { return this.connection?.transport.lossy ? this.connection.endpoint.sender.lossShare : 0 }
+  get loss(): number { return this.connection?.transport.lossy ? this.picture.clock.loss : 0 }
 
   /** ticks says at which tick others are drawn, and at which the own entity, 0 if it is not predicted. */
   get ticks(): { others: number; own: number } { return { others: this.picture.tick, own: this.picture.ownTick } }
@@ -287,21 +286,19 @@ export class World<G extends Game = AnyGame> {
   }
 
   /** connect opens a connection and enters. It returns how that ended if it did not work out. */
-  private async connect(pass: Uint8Array | undefined): Promise<{ fate: "lost" | "refused" | "over"; text: string } | null> {
-    for (const wt of this.options.open || !this.wt || !this.server.wt ? [false] : this.options.carrier ? [true] : [true, false]) {
+  private async connect(pass: Uint8Array | undefined): Promise<Fate | null> {
+    const { carrier, open } = this.options
+    for (const wt of open || carrier === "ws" || !this.server.wt ? [false] : carrier ? [true] : [true, false]) {
       let transport: Transport
       const since = clock()
       try {
-        transport = await (this.options.open?.() ?? (wt ? this.openWT() : openWebSocket(this.base.replace(/^http/, "ws") + "/ws/replica", wsPatience)))
+        transport = await (open?.() ?? (wt ? this.openWT() : openWebSocket(this.base.replace(/^http/, "ws") + "/ws/replica", wsPatience)))
       } catch {
-        if (wt && !this.options.carrier) continue
-        return { fate: "lost", text: `no server answers at ${this.base}` }
+        continue
       }
-      const end = await this.enter(transport, pass, wt && !this.options.carrier ? Math.max(wtPatience - (clock() - since), 500) : handshakePatience)
-      if (!end || end !== "silent") return end
-      if (!wt || this.options.carrier) return { fate: "lost", text: `no server answers at ${this.base}` }
+      const end = await this.enter(transport, pass, wt && !carrier ? Math.max(wtPatience - (clock() - since), 500) : handshakePatience)
+      if (end !== "silent") return end
     }
-    this.wt = false
     return { fate: "lost", text: `no server answers at ${this.base}` }
   }
 
@@ -311,10 +308,10 @@ export class World<G extends Game = AnyGame> {
   }
 
   /** enter does the handshake, shows the pass, and is done when the server has told its world. */
-  private enter(transport: Transport, pass: Uint8Array | undefined, patience: number): Promise<{ fate: "lost" | "refused" | "over"; text: string } | "silent" | null> {
+  private enter(transport: Transport, pass: Uint8Array | undefined, patience: number): Promise<Fate | "silent" | null> {
     return new Promise((resolve) => {
       let entered = false, began = clock()
-      const stop = (end: { fate: "lost" | "refused" | "over"; text: string } | "silent") => {
+      const stop = (end: Fate | "silent") => {
         clearTimeout(late)
         c.drop()
         resolve(end)
@@ -387,8 +384,9 @@ export class World<G extends Game = AnyGame> {
       const wait = waits[Math.min(tries++, waits.length - 1)] * (.75 + Math.random() / 2)
       if (clock() + wait > until) break
       await new Promise((done) => setTimeout(done, wait))
+      const there = await this.look()
       if (this.state !== "away") return
-      await this.look(tries)
+      if (!there) continue
       this.session = tokens[0]
       const how = await this.connect(sessionPass(tokens[0]))
       if (!how) return
@@ -403,19 +401,20 @@ export class World<G extends Game = AnyGame> {
     this.over(end.fate === "lost" ? "the connection was lost" : end.text)
   }
 
-  /** look asks now and then what the server says of itself: the certificates of one that was started again are others. */
-  private async look(tries: number): Promise<void> {
-    if (this.options.server || clock() - this.asked < 8000 && tries > 1) return
-    this.asked = clock()
+  /** look asks what the server says of itself, before each dial: the certificates of one that was started again are others. It reports whether it is there. */
+  private async look(): Promise<boolean> {
+    if (this.options.server) return true
     try {
-      const { wt } = await fetchServer(this.base, 1000)
-      this.server.wt = wt
-    } catch { /* it is not there yet */ }
+      this.server.wt = (await fetchServer(this.base, 2000)).wt
+    } catch {
+      return false
+    }
+    return true
   }
 }
 
 /** ending says what the end of a connection means for a player who would come back. */
-function ending(ev: Extract<Event, { kind: "closed" }>, entered: boolean): { fate: "lost" | "refused" | "over"; text: string } {
+function ending(ev: Extract<Event, { kind: "closed" }>, entered: boolean): Fate {
   const text = ev.text || ev.reason
   switch (ev.reason) {
     case "protocol": case "overflow": case "closed": return { fate: "over", text }
@@ -438,7 +437,7 @@ function passOf(o: JoinOptions<any>): Uint8Array | undefined {
 
 function bytesOfHex(text: string): Uint8Array {
   if (!/^([0-9a-f]{2})+$/i.test(text)) throw new RangeError("parley: a ticket and a session are written in hex")
-  return Uint8Array.from(text.match(/../g)!, (h) => parseInt(h, 16))
+  return bytesOf(text)
 }
 
 function hexOf(b: Uint8Array): string { return Array.from(b, (x) => x.toString(16).padStart(2, "0")).join("") }
@@ -464,6 +463,7 @@ async function fetchServer(base: string, patience: number): Promise<Server> {
 /** join joins a game. It is done when the server has let the player in, and its error is a sentence that can be shown. */
 export async function join<G extends Game = AnyGame>(url: string, options: JoinOptions<G> = {}): Promise<World<G>> {
   const base = new URL(url, (globalThis as any).location?.href).href.replace(/\/+$/, "")
+  if (!options.open && !globalThis.WebSocket) throw new Error("parley: there is no WebSocket here: browsers and Node 22 have one")
   options.onstate?.("connecting", "")
   const server = options.server ?? await fetchServer(base, 5000)
   if (options.game && options.game.fingerprint !== server.fingerprint) {

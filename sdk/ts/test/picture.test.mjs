@@ -85,3 +85,30 @@ test("a wrong rule is found: the comparison can fail", () => {
   })
   assert.ok(off > 50, `${off} frames`)
 })
+
+test("nothing of a server before is drawn after another has told its world", () => {
+  const told = (name) => lines.find((l) => l[0] === "message" && l[3] === name), values = lines.find((l) => l[0] === "values"), first = lines.find((l) => l[0] === "frame")
+  const p = replay({}, { frame() {} })
+  let now = lines.at(-1)[1]
+  const before = [...p.entities(now)].map((e) => e.id), world = bytes(told("parley.world")[4]), tick = bytes(told("parley.tick")[4])
+  assert.ok(before.length > 2, `${before}`)
+  p.lost()
+  now += 1000
+  assert.equal([...p.entities(now)].length, before.length, "while nobody is there, all stay")
+  p.connected(now, () => true)
+  new DataView(world.buffer).setUint32(10, 210, true) // it has come further than the one before, which was killed at 200
+  p.read(now, { kind: "linked", table: packet([4, 3, 0, 0, 1, 0], lines[1][2]) })
+  p.read(now, { kind: "message", name: "parley.world", number: 101, data: world })
+  assert.deepEqual([...p.entities(now)].filter((e) => !e.own), [], "it has told its world, and nobody in it")
+  for (let i = 0; i < 8; i++) {
+    new DataView(tick.buffer).setUint32(0, 211 + i, true)
+    p.read(now, { kind: "message", name: "parley.tick", number: 102 + 2 * i, data: tick })
+    if (i === 0) p.read(now, { kind: "replicated", number: 103, values: packet([5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], values[3]) })
+    for (const e of p.entities(now)) {
+      const is = first[5].find((b) => b[0] === e.id)
+      assert.ok(e.own || is && Math.hypot(e.x - is[1], e.y - is[2]) < .01, `tick ${i}: ${e.id} at ${e.x}, ${e.y}`)
+    }
+    now += 50
+  }
+  assert.equal([...p.entities(now)].filter((e) => !e.own).length, 3)
+})

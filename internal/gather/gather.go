@@ -1,8 +1,8 @@
-package udp
+package gather
 
 import "time"
 
-// gatherer decides when a reader that the poller woke waits a moment before it reads.
+// Gatherer decides when a reader that the poller woke waits a moment before it reads. The zero value never waits.
 //
 // A wake-up costs 5 to 10 µs, much more than a datagram. A server with a thousand players
 // gets a datagram each 50 µs. It would be woken for almost each of them, with cold caches.
@@ -13,20 +13,20 @@ import "time"
 // For a peer that asks and waits for the answer, the wait is a loss. So after a wait that
 // brought little, the reader does not wait for a while. That while grows with each useless
 // wait.
-type gatherer struct {
-	span    time.Duration // how long to wait; 0 means never
+type Gatherer struct {
+	Span    time.Duration // how long to wait; 0 means never
 	woke    time.Time     // when the reader was woken last
 	skip    int           // wakes to let pass without a wait
 	penalty int           // the value of skip after the last useless wait
 	row     int           // waits since the reader was woken
 }
 
-// due is called when the reader was woken. It reports whether the reader should wait.
-func (g *gatherer) due(now time.Time) bool {
-	often := now.Sub(g.woke) < gatherBelow
+// Due is called when the reader was woken. It reports whether the reader should wait.
+func (g *Gatherer) Due(now time.Time) bool {
+	often := now.Sub(g.woke) < below
 	g.woke, g.row = now, 0
 	switch {
-	case g.span <= 0 || !often:
+	case g.Span <= 0 || !often:
 		return false
 	case g.skip > 0:
 		g.skip--
@@ -35,17 +35,17 @@ func (g *gatherer) due(now time.Time) bool {
 	return true
 }
 
-// brought is called after a wait with the number of datagrams, and how many messages of the kernel had them. It reports
+// Brought is called after a wait with the number of datagrams, and how many messages of the kernel had them. It reports
 // whether the reader is to wait again when it has handled them. Bulk traffic needs no wait: the sender of a long train
 // waits for its acknowledgement.
-func (g *gatherer) brought(n, messages int) bool {
-	if n >= gatherWorth && n < gatherTrain*messages {
+func (g *Gatherer) Brought(n, messages int) bool {
+	if n >= worth && n < train*messages {
 		g.penalty = 0
 		g.row++
-		return g.row < maxGatherRow && n < gatherEnough
+		return g.row < maxRow && n < enough
 	}
 	if g.row == 0 {
-		g.penalty = min(2*g.penalty+1, maxGatherSkip)
+		g.penalty = min(2*g.penalty+1, MaxSkip)
 		g.skip = g.penalty
 	}
 	return false

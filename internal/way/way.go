@@ -1,4 +1,6 @@
-package datagram
+// Package way says what carries a peer's bytes: UDP, WebSocket or WebTransport. A core knows a session of a carrier by an address that tells it, and so how
+// large its packets may be. The package is pure.
+package way
 
 import (
 	"encoding/binary"
@@ -40,6 +42,23 @@ func SessionAddr(k Kind, n uint64) netip.AddrPort {
 	binary.BigEndian.PutUint64(b[8:], n) // the highest byte is overwritten
 	b[8] = byte(k)
 	return netip.AddrPortFrom(netip.AddrFrom16(b), sessionPort)
+}
+
+// The largest packets of cores.
+const (
+	mostBytes = 1200
+
+	// mostOverQUIC leaves room for QUIC's own headers: "QUIC promises 1,200 bytes of UDP payload, so over WebTransport a core keeps its packets
+	// within 1,100, both ways" (carriers).
+	mostOverQUIC = 1100
+)
+
+// Largest returns how many bytes a core puts into one packet to an address, if it can cut what it has to say.
+func Largest(a netip.Addr) int {
+	if KindOf(a) == WebTransport {
+		return mostOverQUIC
+	}
+	return mostBytes
 }
 
 // IsSession reports whether an address is one of those that SessionAddr returns. A packet from such an address that came from a network

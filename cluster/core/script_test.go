@@ -1,0 +1,189 @@
+package core
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// script drives a room by hand.
+type script struct {
+	t     *testing.T
+	now   time.Time
+	room  *Room
+	world *toy
+}
+
+const me = 7
+
+// newScript returns a room that has loaded an empty log.
+func newScript(t *testing.T, batch time.Duration) *script {
+	c := &script{t: t, now: time.Unix(1000, 0), world: newToy(100)}
+	c.room = NewRoom(c.now, Config{Node: me, Period: 50 * time.Millisecond, Batch: batch, Rand: rand.New(rand.NewPCG(1, 1))}, c.world)
+	c.want(Load)
+	c.room.HandleSnapshot(c.now, 0, nil)
+	c.fetchNone()
+	return c
+}
+
+// want lets time pass until the room orders something of a kind, within ten seconds, and returns that.
+func (c *script) want(k OrderKind) Order {
+	c.t.Helper()
+	for range 1000 {
+		for o, ok := c.room.Poll(); ok; o, ok = c.room.Poll() {
+			if o.Kind == k {
+				return o
+			}
+		}
+		c.now = c.now.Add(10 * time.Millisecond)
+		c.room.HandleTimeout(c.now)
+	}
+	c.t.Fatalf("no %v", k)
+	return Order{}
+}
+
+func (c *script) fetchNone() { c.room.HandleFetched(c.now, c.want(Fetch).Seq, 0, nil) }
+
+// entry returns an entry of another node, for the next tick of the world.
+func (c *script) entry(epoch uint64) []byte {
+	other := newToy(100)
+	other.Load(c.world.Snapshot())
+	return other.Seal(1, epoch, 0)
+}
+
+// TestALateRecordMakesNoSequencer: a record that says this node comes when entries of a later epoch have been run.
+func TestALateRecordMakesNoSequencer(t *testing.T) {
+	c := newScript(t, 0)
+	c.room.HandleTold(c.now, 3, 0, c.entry(9))
+	c.room.HandleRecord(c.now, Record{Node: me, Epoch: 8, Revision: 4})
+	c.fetchNone()
+	if c.room.Sequences() {
+		t.Error("it sequences, with an epoch that is over")
+	}
+	c.room.HandleRecord(c.now, Record{Node: me, Epoch: 10, Revision: 6})
+	c.fetchNone()
+	if !c.room.Sequences() {
+		t.Error("it does not sequence, though it was chosen")
+	}
+}
+
+// TestTheFirstEntryOfAnEpochIsNotRunAhead: until the log has one, an entry of the epoch before may still come.
+func TestTheFirstEntryOfAnEpochIsNotRunAhead(t *testing.T) {
+	c := newScript(t, time.Second)
+	c.room.HandleRecord(c.now, Record{Node: me, Epoch: 2, Revision: 1})
+	c.fetchNone()
+	c.now = c.now.Add(2 * aloneAfter)
+	c.room.HandleTimeout(c.now)
+	if n, err := c.room.Ask(c.now, []byte("move")); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	o := c.want(Append)
+	if c.world.Next() != 0 || c.room.Stats().Ahead != 0 {
+		t.Error("the tick was run before the log had it")
+	}
+	c.room.HandleAppended(c.now, o.Seq, 5)
+	if c.world.Next() != 1 || c.room.Waiting() != 0 {
+		t.Error("the tick was not run")
+	}
+	o = c.want(Append)
+	if parts, ok := split(nil, o.Bytes); !ok || len(parts) < 19 || c.room.Stats().Ahead == 0 {
+		t.Errorf("%d entries in a message", len(parts))
+	}
+}
+
+// TestAPredecessorsLastEntry comes behind the record: it is run, and the room goes on as the sequencer's.
+func TestAPredecessorsLastEntry(t *testing.T) {
+	c := newScript(t, 0)
+	c.room.HandleTold(c.now, 3, 0, c.entry(1))
+	c.room.HandleRecord(c.now, Record{Node: me, Epoch: 2, Revision: 4})
+	c.fetchNone()
+	last := c.entry(1)
+	c.room.Ask(c.now, []byte("move"))
+	o := c.want(Append)
+	c.room.HandleRefused(c.now, o.Seq)
+	c.room.HandleFetched(c.now, c.want(Fetch).Seq, 4, last)
+	c.want(Load)
+	c.room.HandleSnapshot(c.now, 0, nil)
+	first := newToy(1)
+	c.room.HandleFetched(c.now, c.want(Fetch).Seq, 3, first.Seal(1, 1, 0))
+	c.room.HandleFetched(c.now, c.want(Fetch).Seq, 4, last)
+	c.fetchNone()
+	if o = c.want(Append); o.Seq != 4 || c.world.Next() != 2 || !c.room.Sequences() {
+		t.Errorf("append behind %d, tick %d", o.Seq, c.world.Next())
+	}
+}
+
+// TestALateAnswerToAnEarlierAppend: a sequencer is deposed, and chosen again before anybody has made an entry. Then the answer comes to what it
+// had offered first. What it has offered since is not in the log.
+func TestALateAnswerToAnEarlierAppend(t *testing.T) {
+	c := newScript(t, 0)
+	c.room.HandleRecord(c.now, Record{Node: me, Epoch: 2, Revision: 4})
+	c.fetchNone()
+	c.room.Ask(c.now, []byte("move"))
+	first := c.want(Append)
+	firstBytes := append([]byte(nil), first.Bytes...)
+	c.room.HandleRecord(c.now, Record{Node: me + 1, Epoch: 3, Revision: 5})
+	c.want(Load)
+	c.room.HandleSnapshot(c.now, 0, nil)
+	c.fetchNone()
+	c.room.HandleRecord(c.now, Record{Node: me, Epoch: 4, Revision: 6})
+	c.fetchNone()
+	second := c.want(Append)
+	if second.Seq != first.Seq || string(second.Bytes) == string(firstBytes) {
+		t.Fatalf("behind %d and %d", first.Seq, second.Seq)
+	}
+	c.room.HandleAppended(c.now, first.Seq, 1)
+	if c.world.Next() != 0 {
+		t.Fatal("it runs what the log does not have")
+	}
+	c.room.HandleFetched(c.now, c.want(Fetch).Seq, 1, firstBytes)
+	c.want(Load)
+	c.room.HandleSnapshot(c.now, 0, nil)
+	c.room.HandleFetched(c.now, c.want(Fetch).Seq, 1, firstBytes)
+	c.fetchNone()
+	if o := c.want(Append); o.Seq != 1 || c.world.Next() != 1 || c.room.Waiting() != 0 {
+		t.Errorf("append behind %d, tick %d, %d requests wait", o.Seq, c.world.Next(), c.room.Waiting())
+	}
+	c.room.HandleAppended(c.now, 1, 2)
+	if c.world.Next() != 2 {
+		t.Error("the next entry is not run, though it is in the log")
+	}
+}
+
+// TestManyRequestsOfTheSequencersPlayers: what a tick has no room for is in a later one.
+func TestManyRequestsOfTheSequencersPlayers(t *testing.T) {
+	c := newScript(t, 0)
+	c.room.HandleRecord(c.now, Record{Node: me, Epoch: 2, Revision: 4})
+	c.fetchNone()
+	for range 3 * maxAhead {
+		if _, err := c.room.Ask(c.now, []byte("move")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.world.room = maxAhead
+	for seq := uint64(1); c.room.Waiting() > 0 && seq < 10; seq++ {
+		c.room.HandleAppended(c.now, c.want(Append).Seq, seq)
+	}
+	if got := c.world.Done(me); got != 3*maxAhead {
+		t.Errorf("%d requests are in the log, of %d", got, 3*maxAhead)
+	}
+}
+
+// TestTheBacklogIsBounded: what is told ahead of a gap takes so much memory at most, and what is kept are the first behind the gap.
+func TestTheBacklogIsBounded(t *testing.T) {
+	for _, size := range []int{50, maxBacklogBytes / 10} {
+		c := newScript(t, 0)
+		entry := append(c.entry(1), make([]byte, size)...)
+		for seq := uint64(2000); seq > 2; seq-- {
+			c.room.HandleTold(c.now, seq, seq-1, entry)
+		}
+		most := min(maxBacklog, maxBacklogBytes/len(entry))
+		got := 0
+		for _, m := range c.room.backlog {
+			got += len(m.entry)
+		}
+		if c.room.Behind() != most || got != c.room.backlogBytes || c.room.backlog[0].seq != 3 || c.room.backlog[most-1].seq != uint64(most+2) {
+			t.Errorf("entries of %d bytes: %d are kept, want %d; %d bytes, counted %d", len(entry), c.room.Behind(), most, got, c.room.backlogBytes)
+		}
+	}
+}

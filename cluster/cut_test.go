@@ -1,0 +1,154 @@
+package cluster
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"sync"
+	"testing"
+
+	"parley/internal/patient"
+)
+
+// cable is the network between three nodes: each is reached at an address of the cable's, which passes bytes on, or holds them while one of
+// the two is cut off. Nothing is lost: so TCP behaves over a network that comes back.
+type cable struct {
+	fronts []net.Listener
+	to     []string
+	names  []string // of the nodes' servers: a connection begins with that of the one that makes it
+
+	mu    sync.Mutex
+	turn  chan struct{} // closed when something has changed
+	ended chan struct{}
+	cut   map[int]bool
+	over  bool
+	conns []net.Conn
+	bytes []int64 // to each node
+	work  sync.WaitGroup
+}
+
+func newCable(t *testing.T, to []string) *cable {
+	t.Helper()
+	c := &cable{to: to, cut: map[int]bool{}, bytes: make([]int64, len(to)), turn: make(chan struct{}), ended: make(chan struct{})}
+	for i, addr := range to {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.fronts = append(c.fronts, l)
+		c.names = append(c.names, "parley-"+safeName(addr))
+		c.work.Go(func() { c.accept(i) })
+	}
+	t.Cleanup(c.close)
+	return c
+}
+
+func (c *cable) addrs() (list []string) {
+	for _, l := range c.fronts {
+		list = append(list, l.Addr().String())
+	}
+	return list
+}
+
+func (c *cable) close() {
+	c.mu.Lock()
+	c.over = true
+	close(c.ended)
+	for _, l := range c.fronts {
+		l.Close()
+	}
+	for _, conn := range c.conns {
+		conn.Close()
+	}
+	c.mu.Unlock()
+	defer patient.End().Stop()
+	c.work.Wait()
+}
+
+// set cuts a node off, or connects it again.
+func (c *cable) set(node int, cut bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut[node] = cut
+	close(c.turn)
+	c.turn = make(chan struct{})
+}
+
+// carried returns the bytes that went between the nodes.
+func (c *cable) carried() (sum int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, n := range c.bytes {
+		sum += n
+	}
+	return sum
+}
+
+// pass waits until nobody of a connection is cut off, and reports whether the test goes on. Who has made a connection is known once it says so:
+// only the greeting of the other goes before.
+func (c *cable) pass(from *int, to, size int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !c.over && c.held(*from, to) {
+		turn := c.turn
+		c.mu.Unlock()
+		select {
+		case <-turn:
+		case <-c.ended:
+		}
+		c.mu.Lock()
+	}
+	c.bytes[to] += int64(size)
+	return !c.over
+}
+
+func (c *cable) held(from, to int) bool { return c.cut[to] || from >= 0 && c.cut[from] }
+
+func (c *cable) accept(to int) {
+	for {
+		in, err := c.fronts[to].Accept()
+		if err != nil {
+			return
+		}
+		out, err := net.Dial("tcp", c.to[to])
+		if err != nil {
+			in.Close()
+			continue
+		}
+		c.mu.Lock()
+		c.conns = append(c.conns, in, out)
+		if c.over {
+			in.Close()
+			out.Close()
+		}
+		c.mu.Unlock()
+		from := -1
+		c.work.Go(func() { c.copy(out, in, &from, to, true) })
+		c.work.Go(func() { c.copy(in, out, &from, to, false) })
+	}
+}
+
+// copy passes on what comes. The first bytes of the side that has connected say who it is.
+func (c *cable) copy(w, r net.Conn, from *int, to int, look bool) {
+	defer w.Close()
+	defer r.Close()
+	b := make([]byte, 64<<10)
+	for n, err := 0, error(nil); err != io.EOF; {
+		n, err = r.Read(b)
+		if look && n > 0 {
+			c.mu.Lock()
+			for i, name := range c.names {
+				if i != to && bytes.Contains(b[:n], []byte(`"`+name+`"`)) {
+					*from, look = i, false
+				}
+			}
+			c.mu.Unlock()
+		}
+		if n == 0 && err != nil || !c.pass(from, to, n) {
+			return
+		}
+		if _, err := w.Write(b[:n]); err != nil {
+			return
+		}
+	}
+}

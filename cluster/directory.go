@@ -1,0 +1,108 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// listing is a room in the directory.
+type listing struct {
+	Fingerprint string `json:"fingerprint"` // of the schema whose nodes run it
+	Settings    []byte `json:"settings"`
+	Mark        string `json:"mark"` // tells one creation of a room from another
+}
+
+// FingerprintError says that a room is of another schema than this node's game.
+type FingerprintError struct{ Room, Has, Node string }
+
+func (e *FingerprintError) Error() string {
+	return fmt.Sprintf("cluster: room %q is of schema %s, and this node's game has %s: it runs on nodes of the former", e.Room, e.Has, e.Node)
+}
+
+// CreateRoom puts a room into the directory, with settings that only the caller reads. It is of this node's schema. It returns false if a
+// room of that name is there.
+func (n *Node) CreateRoom(ctx context.Context, name string, settings []byte) (created bool, err error) {
+	key, err := token(name)
+	if err != nil {
+		return false, err
+	}
+	value, err := json.Marshal(listing{n.fingerprint(), settings, rand.Text()})
+	if err != nil {
+		return false, err
+	}
+	there, err := n.create(ctx, n.directory, key, value, 0)
+	return err == nil && there == nil, err
+}
+
+// RoomSettings returns the settings of a room, and false if there is no such room.
+func (n *Node) RoomSettings(ctx context.Context, name string) (settings []byte, ok bool, err error) {
+	l, ok, err := n.listing(ctx, name)
+	return l.Settings, ok, err
+}
+
+func (n *Node) listing(ctx context.Context, name string) (l listing, ok bool, err error) {
+	key, err := token(name)
+	if err != nil {
+		return l, false, err
+	}
+	e, err := n.get(ctx, n.directory, key)
+	if err != nil || e == nil {
+		return l, false, err
+	}
+	if err := json.Unmarshal(e.Value(), &l); err != nil {
+		return l, false, fmt.Errorf("cluster: the directory's entry of room %q: %w", name, err)
+	}
+	return l, true, nil
+}
+
+// Rooms returns the names of all rooms of the cluster, in order.
+func (n *Node) Rooms(ctx context.Context) (names []string, err error) {
+	err = n.settle(ctx, "list rooms", func(ctx context.Context) error {
+		keys, err := n.directory.Keys(ctx)
+		if err != nil && !errors.Is(err, jetstream.ErrNoKeysFound) {
+			return err
+		}
+		set := map[string]bool{}
+		for _, key := range keys {
+			set[nameOf(key)] = true
+		}
+		names = slices.Sorted(maps.Keys(set))
+		return nil
+	})
+	return names, err
+}
+
+// EndRoom takes a room out of the directory and removes its log and its snapshots. All nodes are told, and close it.
+func (n *Node) EndRoom(ctx context.Context, name string) error {
+	key, err := token(name)
+	if err != nil {
+		return err
+	}
+	if err := n.remove(ctx, n.directory, key); err != nil {
+		return err
+	}
+	s := shelf{node: n, name: name, key: key}
+	return n.settle(ctx, "remove room "+name, s.clear)
+}
+
+// WatchRooms calls fn for each room that is there, and for each that comes or goes, until the node is closed. Calls come one after another,
+// from a goroutine of the node. A room that ended and came again may be told once, with its new settings.
+func (n *Node) WatchRooms(fn func(name string, settings []byte, there bool)) {
+	n.follow("parley-directory", func() jetstream.KeyValue { return n.directory }, func(key string, value []byte, _ uint64) {
+		name, l := nameOf(key), listing{}
+		switch {
+		case name == "":
+		case value == nil:
+			fn(name, nil, false)
+		case json.Unmarshal(value, &l) == nil:
+			fn(name, l.Settings, true)
+		}
+	})
+}

@@ -1,0 +1,42 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// natsLog writes what the server of NATS in this process says to the node's log. Its notices are of no use to operators in normal times. It
+// says the same of a node that is away each second and for each connection: of many lines the rest is left out.
+type natsLog struct {
+	to *slog.Logger
+
+	mu    sync.Mutex
+	began time.Time
+	lines int
+}
+
+func (l *natsLog) say(level slog.Level, format string, v []any) {
+	l.mu.Lock()
+	now := time.Now()
+	if now.Sub(l.began) > logSpan {
+		l.began, l.lines = now, 0
+	}
+	l.lines++
+	over := l.lines > maxLogLines
+	l.mu.Unlock()
+	if !over {
+		l.to.Log(context.Background(), level, "NATS: "+fmt.Sprintf(format, v...))
+	}
+}
+
+func (l *natsLog) Noticef(format string, v ...any) { l.to.Debug("NATS: " + fmt.Sprintf(format, v...)) }
+func (l *natsLog) Warnf(format string, v ...any)   { l.say(slog.LevelInfo, format, v) }
+func (l *natsLog) Errorf(format string, v ...any)  { l.say(slog.LevelWarn, format, v) }
+
+// Fatalf does not end the process, as NATS' own log does: what it speaks of comes back as an error, or ends the store's part alone.
+func (l *natsLog) Fatalf(format string, v ...any) { l.say(slog.LevelError, format, v) }
+func (l *natsLog) Debugf(string, ...any)          {}
+func (l *natsLog) Tracef(string, ...any)          {}

@@ -1,0 +1,137 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// shelf is what the store has of a room.
+type shelf struct {
+	node *Node
+	name string
+	key  string // the name as a token
+}
+
+// streamOf returns the number of the stream of a room.
+func streamOf(key string) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(key))
+	return h.Sum32() % logStreams
+}
+
+func (s shelf) subject() string { return fmt.Sprintf("parley.log.%d.%s", streamOf(s.key), s.key) }
+
+// stream returns the stream of the room's log, and makes it if it is not there.
+func (s shelf) stream(ctx context.Context) (jetstream.Stream, error) {
+	n, number := s.node, streamOf(s.key)
+	name := fmt.Sprintf("parley-log-%d", number)
+	n.mu.Lock()
+	stream := n.streams[name]
+	n.mu.Unlock()
+	if stream != nil {
+		return stream, nil
+	}
+	// Subjects of one stream may not overlap with those of another: the number of the stream is part of them.
+	subjects := fmt.Sprintf("parley.log.%d.*", number)
+	stream, err := n.js.CreateStream(ctx, jetstream.StreamConfig{
+		Name: name, Subjects: []string{subjects}, Replicas: n.replicas, Storage: jetstream.FileStorage, Duplicates: dedupe, MaxAge: maxLogAge,
+		RePublish: &jetstream.RePublish{Source: subjects, Destination: "parley.told.{{wildcard(1)}}"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	n.streams[name] = stream
+	n.mu.Unlock()
+	return stream, nil
+}
+
+// isTaken reports whether the store has refused an append because another came first.
+func isTaken(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// offer appends an entry to the log, if the log's last entry is after. It returns its place, or that another is there: it may be this very
+// entry, from a try whose answer was lost.
+func (s shelf) offer(ctx context.Context, after uint64, entry []byte) (seq uint64, taken bool, err error) {
+	if _, err := s.stream(ctx); err != nil {
+		return 0, false, err
+	}
+	h := fnv.New64a()
+	h.Write(entry)
+	m := &nats.Msg{Subject: s.subject(), Data: entry, Header: nats.Header{}}
+	m.Header.Set(jetstream.MsgIDHeader, s.key+"."+strconv.FormatUint(s.node.id, 36)+"."+strconv.FormatUint(after, 36)+"."+strconv.FormatUint(h.Sum64(), 36))
+	m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(after, 10))
+	ack, err := s.node.js.PublishMsg(ctx, m, jetstream.WithRetryAttempts(0))
+	switch {
+	case isTaken(err), err == nil && ack.Duplicate:
+		return 0, true, nil
+	case err != nil:
+		return 0, false, err
+	}
+	return ack.Sequence, false, nil
+}
+
+// slots are where the newest two snapshots of a room are.
+var slots = [2]string{".0", ".1"}
+
+// seqs returns of which entries the room's snapshots are, 0 for none.
+func (s shelf) seqs(ctx context.Context) (seqs [2]uint64, err error) {
+	for i, slot := range slots {
+		info, err := s.node.snapshots.GetInfo(ctx, s.key+slot)
+		if errors.Is(err, jetstream.ErrObjectNotFound) {
+			continue
+		}
+		if err != nil {
+			return seqs, err
+		}
+		seqs[i], _ = strconv.ParseUint(info.Metadata["seq"], 10, 64)
+	}
+	return seqs, nil
+}
+
+// read reads a snapshot, and of which entry it is.
+func (s shelf) read(ctx context.Context, slot int) (seq uint64, b []byte, err error) {
+	o, err := s.node.snapshots.Get(ctx, s.key+slots[slot])
+	if err != nil {
+		return 0, nil, err
+	}
+	defer o.Close()
+	info, err := o.Info()
+	if err != nil {
+		return 0, nil, err
+	}
+	if seq, err = strconv.ParseUint(info.Metadata["seq"], 10, 64); err != nil {
+		return 0, nil, err
+	}
+	b, err = io.ReadAll(io.LimitReader(o, maxSnapshot))
+	if err == nil {
+		err = o.Error()
+	}
+	return seq, b, err
+}
+
+// clear removes all that the store has of the room.
+func (s shelf) clear(ctx context.Context) error {
+	stream, err := s.stream(ctx)
+	if err != nil {
+		return err
+	}
+	if err := stream.Purge(ctx, jetstream.WithPurgeSubject(s.subject())); err != nil {
+		return err
+	}
+	for _, slot := range slots {
+		if err := s.node.snapshots.Delete(ctx, s.key+slot); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+			return err
+		}
+	}
+	return s.node.records.Purge(ctx, s.key, jetstream.PurgeTTL(markerTime))
+}

@@ -1,0 +1,155 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"parley/cluster/core"
+)
+
+// store does what an order says, and returns how the core is told.
+func (r *Room) store(ctx context.Context, o core.Order) (answer func(), err error) {
+	switch o.Kind {
+	case core.Append:
+		return r.append(ctx, o)
+	case core.Fetch:
+		return r.fetch(ctx, o)
+	case core.Look:
+		return r.look(ctx)
+	case core.Bid:
+		return r.bid(ctx, o)
+	case core.Load:
+		return r.load(ctx)
+	case core.Save:
+		if err := r.save(ctx, o); err != nil {
+			return nil, err
+		}
+		return func() { r.core.HandleSaved(time.Now(), o.Seq) }, nil
+	}
+	return nil, nil
+}
+
+// append offers an entry to the log.
+func (r *Room) append(ctx context.Context, o core.Order) (func(), error) {
+	seq, taken, err := r.offer(ctx, o.Seq, o.Bytes)
+	switch {
+	case err != nil:
+		return nil, err
+	case taken: // the log says which entry it is
+		return func() { r.core.HandleRefused(time.Now(), o.Seq) }, nil
+	}
+	return func() { r.core.HandleAppended(time.Now(), o.Seq, seq) }, nil
+}
+
+// fetch reads the first entry behind another. The leader answers: a replica that is behind would say that there is none.
+func (r *Room) fetch(ctx context.Context, o core.Order) (func(), error) {
+	s, err := r.stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.GetMsg(ctx, o.Seq+1, jetstream.WithGetMsgSubject(r.subject()))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return func() { r.core.HandleFetched(time.Now(), o.Seq, 0, nil) }, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func() { r.core.HandleFetched(time.Now(), o.Seq, m.Sequence, m.Data) }, nil
+}
+
+// look reads the room's record.
+func (r *Room) look(ctx context.Context) (func(), error) {
+	e, err := r.node.records.Get(ctx, r.key)
+	if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil, err
+	}
+	var rec core.Record
+	if err == nil {
+		rec = readRecord(e.Value(), e.Revision())
+	}
+	return func() { r.core.HandleRecord(time.Now(), rec) }, nil
+}
+
+// bid makes the record this node's, if nobody else has changed it.
+func (r *Room) bid(ctx context.Context, o core.Order) (func(), error) {
+	b := binary.LittleEndian.AppendUint64(nil, o.Node)
+	b = binary.LittleEndian.AppendUint64(b, o.Epoch)
+	var err error
+	if o.Revision == 0 {
+		_, err = r.node.records.Create(ctx, r.key, b)
+	} else {
+		_, err = r.node.records.Update(ctx, r.key, b, o.Revision)
+	}
+	if err != nil && !isTaken(err) {
+		return nil, err
+	}
+	return r.look(ctx)
+}
+
+// load reads the newest snapshot, or the one before it if that cannot be read.
+func (r *Room) load(ctx context.Context) (func(), error) {
+	if _, err := r.stream(ctx); err != nil {
+		return nil, err
+	}
+	seqs, err := r.seqs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	newest := 0
+	if seqs[1] > seqs[0] {
+		newest = 1
+	}
+	for _, i := range []int{newest, 1 - newest} {
+		if seqs[i] == 0 {
+			continue
+		}
+		seq, b, err := r.read(ctx, i) // another may be in its place by now
+		if err == nil {
+			return func() { r.core.HandleSnapshot(time.Now(), seq, b) }, nil
+		}
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		r.node.cfg.Log.Error("a snapshot cannot be read", "room", r.name, "err", err)
+	}
+	if seqs != [2]uint64{} {
+		return nil, errors.New("no snapshot can be read")
+	}
+	return func() { r.core.HandleSnapshot(time.Now(), 0, nil) }, nil
+}
+
+// save keeps a snapshot in the place of the older one, reads it back, and removes the entries that neither needs.
+func (r *Room) save(ctx context.Context, o core.Order) error {
+	seqs, err := r.seqs(ctx)
+	if err != nil || seqs[0] >= o.Seq || seqs[1] >= o.Seq {
+		return err
+	}
+	older := 0
+	if seqs[1] < seqs[0] {
+		older = 1
+	}
+	meta := jetstream.ObjectMeta{Name: r.key + slots[older], Metadata: map[string]string{"seq": strconv.FormatUint(o.Seq, 10), "tick": strconv.FormatUint(o.Tick, 10)}}
+	if _, err := r.node.snapshots.Put(ctx, meta, bytes.NewReader(o.Bytes)); err != nil {
+		return err
+	}
+	seq, back, err := r.read(ctx, older)
+	if err != nil || seq != o.Seq || !bytes.Equal(back, o.Bytes) {
+		return fmt.Errorf("the snapshot does not read as it was written: %w", errors.Join(err))
+	}
+	behind := seqs[1-older] // the older of the two that are there now
+	if behind == 0 {
+		return nil
+	}
+	s, err := r.stream(ctx)
+	if err != nil {
+		return err
+	}
+	return s.Purge(ctx, jetstream.WithPurgeSubject(r.subject()), jetstream.WithPurgeSequence(behind+1))
+}

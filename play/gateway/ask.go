@@ -1,0 +1,206 @@
+package gateway
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"parley/play/message"
+	"parley/world"
+)
+
+// What players of this server ask of a shared room. The room is quiet.
+
+// ask asks for a wish, and reports whether it is on its way: if not, too much waits for the log.
+func (x *shared) ask(a asked, body []byte) bool {
+	number, err := x.part.Ask(body)
+	if err != nil {
+		return false
+	}
+	a.number = number
+	x.asked = append(x.asked, a)
+	return true
+}
+
+// mustAsk asks for what is not a player's to ask again.
+func (x *shared) mustAsk(kind wishKind, p world.PlayerID, text string) {
+	x.must(kind, append(appendWish(nil, kind, p), text...))
+}
+
+func (x *shared) must(kind wishKind, body []byte) {
+	again := func() bool { return x.ask(asked{kind: kind}, body) }
+	if len(x.unasked) > 0 || !again() {
+		x.unasked = append(x.unasked, again)
+	}
+}
+
+// errApart is why a part of a server's own cannot do something to a room of a cluster.
+var errApart = errors.New("parley: a room of a cluster takes no actions of the server's own")
+
+// input asks for a steer or an act.
+func (x *shared) input(s *Seat, q *request, wish []byte, why world.Reason) {
+	if why.Refused() {
+		if s.did(q.number); q.ask == askSteer {
+			s.view.Refused(x.room.entityOf(s.player), x.room.tickOf(q))
+		}
+		x.room.judge(s, q.tag, why)
+		return
+	}
+	if !x.ask(asked{kind: wishInput, seat: s, tag: q.tag, stamp: q.number, steers: q.ask == askSteer, player: s.player.ID}, wish) {
+		s.did(q.number)
+		x.room.judge(s, q.tag, world.TooMany)
+	}
+}
+
+// steer and act are those of a room that is not shared. A tick that a client has not named is the one in which it is done.
+func (x *shared) steer(s *Seat, q *request) {
+	b, why := x.room.sim.AppendSteer(appendWish(nil, wishInput, 0), s.player.ID, x.room.tickOf(q), q.shown, q.tick == 0 || q.number != 0, q.steer)
+	x.input(s, q, b, why)
+}
+
+func (x *shared) act(s *Seat, q *request) {
+	b, why := x.room.sim.AppendAct(appendWish(nil, wishInput, 0), s.player.ID, x.room.tickOf(q), q.shown, q.tick == 0 || q.number != 0, q.action, q.params[:len(q.action.Fields)])
+	x.input(s, q, b, why)
+}
+
+// say asks for a line of chat.
+func (x *shared) say(s *Seat, tag uint32, text []byte) world.Reason {
+	if !x.ask(asked{kind: wishSay, seat: s, tag: tag}, append(appendWish(nil, wishSay, s.player.ID), text...)) {
+		return world.TooMany
+	}
+	return 0
+}
+
+// join asks for a place for a newcomer.
+func (x *shared) join(s *Seat, name string) {
+	j := joinWish{name: name, account: s.account}
+	if !s.account {
+		rand.Read(s.token[:])
+		j.session.Token = sha256.Sum256(s.token[:])
+	}
+	if s.pass != nil && s.pass.Kind == message.PassTicket {
+		j.session.Serial, j.session.Expires = s.pass.serial, s.pass.expires
+	}
+	x.enters(s, wishJoin, j.appendTo(nil))
+}
+
+// comeBack asks for the seat of a player.
+func (x *shared) comeBack(s *Seat, p *Player) error {
+	r := x.room
+	if p.seat == nil && !p.counted && s.from.IsValid() && !r.hub.hasRoom(s.from) {
+		r.hub.stats.Crowded++
+		return RefusedCrowd
+	}
+	r.giveBack(s) // the number of its own entity is the one that it had
+	b := appendWish(nil, wishBack, p.ID)
+	used, token := world.TokenHash{}, world.TokenHash{}
+	if s.pass != nil && s.pass.Kind == message.PassSession {
+		used = s.pass.token
+	}
+	if !s.account {
+		rand.Read(s.token[:])
+		token = sha256.Sum256(s.token[:])
+	}
+	s.room, s.considered = r, false
+	s.counted = s.from.IsValid() && r.hub.crowd.Enter(s.from)
+	x.enters(s, wishBack, append(append(b, used[:]...), token[:]...))
+	return nil
+}
+
+// enters asks for what brings a connection into the room.
+func (x *shared) enters(s *Seat, kind wishKind, body []byte) {
+	r := x.room
+	if !x.ask(asked{kind: kind, seat: s}, body) {
+		r.unseat(s)
+		r.hub.refuse(s, RefusedBusy)
+		return
+	}
+	s.entering = true
+	r.entering++
+}
+
+// early keeps what a connection asks for that is not in yet. Alone, a server lets it in with the next tick; here that is when the log has
+// it, and clients of duplex do not wait.
+func (x *shared) early(s *Seat, q *request) {
+	if len(s.early) >= maxRequests {
+		x.room.hub.stats.DroppedInput++
+		return
+	}
+	kept := *q
+	kept.line = bytes.Clone(q.line)
+	s.early = append(s.early, kept)
+}
+
+// leave is the end of a player's connection.
+func (x *shared) leave(s *Seat, goodbye bool) {
+	r, p := x.room, s.player
+	r.vacate(s)
+	p.seat, p.from, p.counted = nil, s.from, s.counted
+	s.counted = false
+	r.unseat(s)
+	kind := wishLeave
+	if r.hub.hold() > 0 && !goodbye && s.canReturn() && s.kicked == nil {
+		kind = wishAway
+	}
+	x.goes(p.ID, s.since, kind)
+}
+
+// goes asks that a player be away, or leave. since is when it got the connection that is gone; 0 is any.
+func (x *shared) goes(p world.PlayerID, since uint64, kind wishKind) {
+	x.must(kind, binary.LittleEndian.AppendUint64(appendWish(nil, kind, p), since))
+}
+
+// keepUp is done after each tick: what found the part busy is asked, and the others are told who is here.
+func (x *shared) keepUp() {
+	for len(x.unasked) > 0 && x.unasked[0]() {
+		x.unasked = x.unasked[1:]
+	}
+	now := time.Now()
+	if now.Sub(x.told) < time.Second {
+		return
+	}
+	x.told = now
+	x.part.Tell(x.here())
+	was := x.sequence
+	if x.sequence = x.part.Sequences(); !x.sequence {
+		return
+	}
+	for _, p := range x.room.Players() {
+		switch at, ok := x.room.sim.Seat(p.ID); {
+		case !was:
+			x.heard[p.ID] = now // it is heard of from now on
+		case ok && !at.Away && p.seat == nil && now.Sub(x.heard[p.ID]) > silentNode:
+			x.heard[p.ID] = now
+			x.goes(p.ID, at.Since, wishAway) // its server is gone
+		}
+	}
+}
+
+// here lists the players who are connected to this server.
+//
+//	here    players: number u16, dialect and carrier u8: message.Via
+func (x *shared) here() (b []byte) {
+	for _, p := range x.room.players {
+		if p.seat != nil && len(b) < maxHere {
+			b = append(binary.LittleEndian.AppendUint16(b, uint16(p.ID)), byte(p.via()))
+		}
+	}
+	return b
+}
+
+// hear takes what another server has told with here. A worker calls it.
+func (x *shared) hear(b []byte) { x.claims = append(x.claims, b) }
+
+// hearAll notes who is at another server.
+func (x *shared) hearAll() {
+	now := time.Now()
+	for _, b := range x.claims {
+		for ; len(b) >= 3; b = b[3:] {
+			x.heard[world.PlayerID(binary.LittleEndian.Uint16(b))] = now
+		}
+	}
+	x.claims = nil
+}

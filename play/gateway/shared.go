@@ -1,0 +1,340 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/cluster/core"
+	"parley/world"
+)
+
+// shared is what a room has that several servers run: its part in the log that they have together. What a player asks for becomes a wish
+// (wish.go), and happens when an entry of the log has it: the sequencer has granted it then (sequence.go), and each server tells its own
+// players (settle.go).
+//
+// The part calls the world on a worker (work), so that a step that fails or spins costs its room alone. Behind each entry the worker waits
+// until the hub has told the players (tell): meanwhile the hub has the world, and the part must be left alone. Between two steps the room
+// is quiet, and the hub may use both.
+type shared struct {
+	room *Room
+	part core.Part
+	node uint64
+	quit chan struct{} // closed when the room has ended
+
+	posts    []func()      // what the part wants done with the world
+	asked    []asked       // by players of this server, in the order of their numbers
+	open     bool          // the world is loaded
+	waiting  []func()      // what is to be done when it is
+	unasked  []func() bool // what found the part busy, and is to be asked all the same
+	heard    map[world.PlayerID]time.Time
+	told     time.Time // when the others were told who is here
+	sequence bool      // this server made the entries when it was looked at last
+
+	// Of who has the world.
+	doing  []func()
+	goOn   chan struct{}
+	mid    bool   // the worker waits until players are told
+	ticked bool   // an entry was run in this step
+	loaded bool   // the world is another than before
+	top    uint64 // players were told of all ticks before this one
+	silent bool   // the world was loaded as it was before: it runs again what players were told
+	over   bool   // the room has ended: nothing is done any more
+	block  []byte
+	news   []news
+	claims [][]byte // of other servers: who is there
+	names  map[string]int
+	roster map[world.PlayerID]string
+}
+
+// far is when the next tick of a room is due whose ticks the log decides.
+const far = 1000 * time.Hour
+
+// share makes a room one of the cluster. The world is new.
+func (r *Room) share(c core.Cluster) error {
+	mine, err := json.Marshal(opening{r.settings, r.sim.Schema().Fingerprint()})
+	if err != nil {
+		return err
+	}
+	theirs, err := c.Settle(r.Name(), mine)
+	if err != nil {
+		return fmt.Errorf("gateway: room %s: %w", r.Name(), err)
+	}
+	if !bytes.Equal(theirs, mine) {
+		if err := r.settleFor(theirs); err != nil {
+			return err
+		}
+	}
+	x := &shared{
+		room: r, node: c.ID(), quit: make(chan struct{}), goOn: make(chan struct{}), heard: map[world.PlayerID]time.Time{},
+		names: map[string]int{}, roster: map[world.PlayerID]string{},
+	}
+	r.shared, r.state, r.next = x, roomQuiet, r.hub.epoch.Add(far)
+	r.sim.Keep(x.node, 0)
+	r.hub.awake = append(r.hub.awake, r)
+	x.part, err = c.Join(r.Name(), core.PartConfig{Period: r.hub.every(), World: x, Run: x.run, Here: x.hear, Stopped: x.stopped, Hash: r.sim.World().Hash})
+	return err
+}
+
+// opening is what the first server says of a room.
+type opening struct {
+	Settings
+	Fingerprint uint64 // of the game's schema
+}
+
+// settleFor has the room be as another server has opened it.
+func (r *Room) settleFor(theirs []byte) error {
+	o, fingerprint := opening{Settings: r.settings}, r.sim.Schema().Fingerprint()
+	if err := json.Unmarshal(theirs, &o); err != nil {
+		return fmt.Errorf("gateway: the settings of room %s: %w", r.Name(), err)
+	}
+	if o.Fingerprint != fingerprint {
+		return fmt.Errorf("gateway: room %s is of a game with the schema %016x, and this game's is %016x: serve it in a cluster of its own", r.Name(), o.Fingerprint, fingerprint)
+	}
+	s := o.Settings
+	s.Name = r.Name()
+	c := r.hub.cfg.World
+	c.Seed, c.Mode = s.Seed, s.Mode
+	sim, err := world.New(r.hub.cfg.Game, c)
+	if err != nil {
+		return err
+	}
+	r.settings, r.sim, r.land.sim = s, sim, sim
+	return nil
+}
+
+// run is PartConfig.Run: any goroutine may call it.
+func (x *shared) run(fn func()) bool {
+	select {
+	case x.room.hub.commands <- func() { x.posts = append(x.posts, fn); x.next() }:
+		return true
+	case <-x.quit:
+	case <-x.room.hub.over:
+	}
+	return false
+}
+
+// wait has something done when the world is loaded, and reports whether it is to wait for that.
+func (x *shared) wait(fn func()) bool {
+	if !x.open {
+		x.waiting = append(x.waiting, fn)
+	}
+	return !x.open
+}
+
+// sequences reports whether this server makes the entries.
+func (x *shared) sequences() bool { return x.part.Sequences() }
+
+// next gives the room to a worker, if there is something to do and it is quiet.
+func (x *shared) next() {
+	r := x.room
+	if len(x.posts) == 0 || r.state != roomQuiet || r.hub.workers.work == nil {
+		return
+	}
+	x.doing, x.posts = x.posts, x.doing[:0]
+	r.state, r.tick, r.looks, r.now, x.ticked = roomStepping, r.sim.Tick(), 0, time.Now(), false
+	r.fate.Store(stepRuns)
+	r.hub.workers.work <- r
+}
+
+// work does what the part wants. A worker calls it.
+func (x *shared) work() {
+	for i, fn := range x.doing {
+		fn()
+		x.doing[i] = nil
+	}
+}
+
+// tell waits until the hub has told players what has changed. A worker calls it.
+func (x *shared) tell() {
+	r := x.room
+	select {
+	case <-x.quit:
+		x.over = true
+	default:
+	}
+	if x.over {
+		return
+	}
+	x.mid = true
+	r.working.Store(false) // it waits, and does not spin
+	r.hub.workers.done <- r
+	select {
+	case <-x.goOn:
+	case <-x.quit:
+		x.over = true
+	}
+	r.working.Store(true)
+}
+
+// returned takes the room back: an entry was run, or the step is over.
+func (x *shared) returned() {
+	r := x.room
+	if x.mid {
+		r.state, x.ticked, x.top = roomRan, true, r.sim.Tick()
+		if x.loaded {
+			x.loaded = false
+			x.reconcile()
+		}
+		x.settle()
+		r.settle()
+		r.pour(r.sim.Facts())
+		r.hub.ran = append(r.hub.ran, r)
+		return
+	}
+	r.state = roomQuiet
+	x.hearAll()
+	if x.ticked {
+		x.keepUp()
+		r.begin()
+	}
+	r.catchUp()
+	x.next()
+}
+
+// resume has the worker go on: players are told.
+func (x *shared) resume() {
+	x.mid, x.room.state = false, roomStepping
+	select {
+	case x.goOn <- struct{}{}:
+	case <-x.quit:
+	}
+}
+
+// close ends the part of this server in the room. Others go on with it.
+func (x *shared) close() {
+	select {
+	case <-x.quit:
+		return
+	default:
+	}
+	close(x.quit)
+	if x.part != nil && x.room.quiet() {
+		x.part.Close()
+	}
+}
+
+// ended is the end of the step of a room that has ended meanwhile.
+func (x *shared) ended() {
+	if !x.mid {
+		x.part.Close()
+	}
+}
+
+// closeShared ends the parts in all rooms, so that no worker waits for the hub.
+func (h *Hub) closeShared() {
+	for _, r := range h.rooms {
+		if r.shared != nil {
+			r.shared.close()
+		}
+	}
+}
+
+// errStopped is why a room ends here whose worlds differ between servers.
+var errStopped = errors.New("the room runs elsewhere: connect again")
+
+// stopped is PartConfig.Stopped.
+func (x *shared) stopped(why error) {
+	h := x.room.hub
+	h.log.Error("a room of the cluster ends on this server", "room", x.room.Name(), "err", why)
+	select {
+	case h.commands <- func() {
+		if x.room.state != roomEnded {
+			h.end(x.room, errStopped)
+		}
+	}:
+	case <-h.over:
+	}
+}
+
+// The rest is core.World. A worker calls it.
+
+func (x *shared) Next() uint64            { return x.room.sim.Tick() }
+func (x *shared) Epoch() uint64           { return x.room.sim.Epoch() }
+func (x *shared) Due() int64              { return x.room.sim.Due() }
+func (x *shared) Done(node uint64) uint64 { return x.room.sim.Newest(node) }
+func (x *shared) Awake() bool             { return x.room.sim.Players() > 0 || !x.room.sim.Settled() }
+
+// Seal makes the entry of the next tick.
+func (x *shared) Seal(due int64, epoch, skipped uint64) []byte {
+	x.room.finish()
+	x.room.sim.Rise(epoch)
+	x.block = x.room.sim.Seal(due, skipped)
+	return x.block
+}
+
+// Advance runs the entry that was sealed, which is in the log.
+func (x *shared) Advance() {
+	e, err := x.room.sim.ReadEntry(x.block)
+	if err != nil {
+		panic(fmt.Sprintf("gateway: an entry of our own cannot be read: %v", err))
+	}
+	x.read(e)
+	x.room.sim.Advance()
+	x.ran()
+}
+
+// ran has players told of an entry that was run, unless they were told of it before.
+func (x *shared) ran() {
+	switch now := x.room.sim.Tick(); {
+	case !x.silent:
+	case now < x.top:
+		x.news = x.news[:0]
+		return
+	default:
+		x.silent, x.loaded, x.news = false, true, x.news[:0]
+	}
+	x.tell()
+}
+
+// Head reads the beginning of an entry.
+func (x *shared) Head(entry []byte) (world.EntryHead, error) { return world.ReadEntryHead(entry) }
+
+// Apply runs an entry of another server.
+func (x *shared) Apply(entry []byte) error {
+	e, err := x.room.sim.ReadEntry(entry)
+	if err != nil {
+		return err
+	}
+	x.read(e)
+	if err := x.room.sim.Apply(e); err != nil {
+		x.news = x.news[:0]
+		return err
+	}
+	x.ran()
+	return nil
+}
+
+// Snapshot returns the state.
+func (x *shared) Snapshot() []byte { return x.room.sim.AppendSnapshot(nil) }
+
+// Load makes the world that of a snapshot, or of the room's beginning. Clients keep the numbers by which they know entities.
+func (x *shared) Load(snapshot []byte) (err error) {
+	r := x.room
+	var from *world.Sim
+	if snapshot == nil {
+		c := r.hub.cfg.World
+		c.Seed, c.Mode = r.settings.Seed, r.settings.Mode
+		from, err = world.New(r.hub.cfg.Game, c)
+	} else {
+		from, _, err = world.Load(r.hub.cfg.Game, bytes.NewReader(snapshot))
+	}
+	if err != nil {
+		return err
+	}
+	r.sim.Restore(from)
+	clear(x.names)
+	clear(x.roster)
+	for p := range r.sim.World().Players() {
+		x.enlist(p.ID, p.Name)
+	}
+	x.news = x.news[:0]
+	if x.silent = r.sim.Tick() < x.top; x.silent { // a snapshot is older than what it is loaded for
+		return nil
+	}
+	x.loaded = true
+	x.tell()
+	return nil
+}
