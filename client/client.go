@@ -225,6 +225,9 @@ func (c *Client) Say(text string) error {
 	return c.do(kept{text: text})
 }
 
+// URL returns the address of the present connection, one of those that Dial had. While the player is away it is that of the lost one.
+func (c *Client) URL() string { return c.line.Now().Way().String() }
+
 // Session returns the token with which the player can go on in another process (Config.Session), and for how long its place is held when
 // the connection is lost. The token is zero over realm and stamp. It changes when the player comes back.
 func (c *Client) Session() (token [16]byte, hold time.Duration) {

@@ -185,6 +185,9 @@ func (p *Player) Session() (token message.Token, hold time.Duration) { return p.
 // Speaks returns the dialect of the present connection.
 func (p *Player) Speaks() string { return p.line.Now().Dialect }
 
+// Way returns where the present connection goes. While the player is away it is the lost one.
+func (p *Player) Way() line.Way { return p.line.Now().Way() }
+
 // now returns what listens to the present connection.
 func (p *Player) now() *ear {
 	p.mu.Lock()

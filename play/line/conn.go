@@ -91,6 +91,9 @@ func (c *Conn) explain(err error) error {
 	return fmt.Errorf("client: %v: %w", c.at, err)
 }
 
+// Way returns where the connection goes.
+func (c *Conn) Way() Way { return c.at }
+
 // hears notes that something was told.
 func (c *Conn) hears() { c.heard = time.Now() }
 

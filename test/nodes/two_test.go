@@ -105,6 +105,7 @@ func (p *player) look() (others int, me arena.Player, ok bool) {
 			p.said[ev.Name+": "+ev.Text]++
 		case ev.Own && (ev.Kind == client.Away || ev.Kind == client.Back):
 			p.away = ev.Kind == client.Away
+			p.t.Logf("%s: %s, away: %t, %s", p.name, p.URL(), p.away, ev.Text)
 		case ev.Kind == client.Ended:
 			p.t.Fatalf("%s is out of the game: %s", p.name, ev.Text)
 		}
