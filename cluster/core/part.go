@@ -12,6 +12,9 @@ type Cluster interface {
 
 	// Join begins this node's part in a room: it loads the world, follows the log, and makes entries when it is the sequencer.
 	Join(room string, c PartConfig) (Part, error)
+
+	// Drain has the node make no entries any more: other nodes do, if there are some.
+	Drain()
 }
 
 // PartConfig sets up a node's part in a room.

@@ -473,8 +473,12 @@ func (d *Duplex) tell(r *Room, s *duplexSeat) {
 			d.inbox.sent(s.conn.Sync(message.DuplexDone, d.buf))
 		}
 	}
-	for i := range r.said {
-		d.say(s, r.said[i].Name, r.said[i].Text)
+	for _, l := range s.lines() {
+		d.say(s, l.Name, l.Text)
+	}
+	if to := s.going(); to != nil && s.conn.Showed() {
+		d.buf = message.AppendSized(d.buf[:0], to)
+		d.inbox.sent(s.conn.Sync(message.DuplexMoved, d.buf))
 	}
 	d.members(s)
 	for _, res := range s.results {

@@ -30,6 +30,8 @@ func (h *Hub) enter(s *Seat, name string) {
 // roomFor returns the room that somebody wants to enter, or why there is none.
 func (h *Hub) roomFor(s *Seat) (r *Room, err error) {
 	switch {
+	case h.draining != nil:
+		return nil, RefusedDrained
 	case s.pass != nil && s.pass.Kind == message.PassSession:
 		if r = h.sessions[s.pass.token]; r == nil {
 			return nil, h.gate.noSession()

@@ -30,6 +30,7 @@ const (
 	RefusedCrowd   Refusal = "too many from your address"
 	RefusedSession Refusal = "no such session"
 	RefusedBusy    Refusal = "the game is busy: come again"
+	RefusedDrained Refusal = "the server is being emptied: connect to another"
 	RefusedSilence Refusal = "too many passes that are not valid" // the dialect does not answer
 
 	// RefusedMalformed has the text of RefusedTicket, and a status of its own.
@@ -46,7 +47,7 @@ func (r Refusal) Error() string {
 // Status returns the status byte of a refusal, for dialects that have one.
 func (r Refusal) Status() uint8 {
 	switch r {
-	case RefusedFull, RefusedCrowd, RefusedBusy:
+	case RefusedFull, RefusedCrowd, RefusedBusy, RefusedDrained:
 		return 6
 	case RefusedRoom, RefusedSession:
 		return 8

@@ -114,6 +114,7 @@ type Hub struct {
 	verdicts []verdict // on tickets, of this turn
 	spending int       // seats whose tickets are being spent, in all rooms
 	refused  []*Seat   // who are to be told that they are not let in
+	draining *drain    // nil unless Drain was called
 	welcomed []*Seat   // and that they are
 	answered []*Seat   // and what their passes are worth
 	sessions map[world.TokenHash]*Room

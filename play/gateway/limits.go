@@ -20,6 +20,22 @@ const (
 	// are held as others are.
 	maxDepartures = 256
 
+	// drainEvery is how often a server that is drained sends players on, and movedATurn how many of each room: so other servers are not asked
+	// to let in a thousand in one moment.
+	drainEvery = 50 * time.Millisecond
+	movedATurn = 32
+
+	// sequencersFirst is how long a drain waits until other servers make the entries of its rooms. Beyond it players go all the same.
+	sequencersFirst = 5 * time.Second
+
+	// movingGrace is how long a player is heard who was told to go on elsewhere: what its client sent before it was told arrives
+	// meanwhile, a lost packet that is sent again included.
+	movingGrace = 250 * time.Millisecond
+
+	// maxSpoken bounds the lines of chat that a shared room keeps for players who are away for a moment, of 512 bytes each. One who was away
+	// for more lines has missed the oldest.
+	maxSpoken = 64
+
 	// maxCommands bounds what other goroutines may have the hub do between two ticks.
 	maxCommands = 256
 

@@ -460,8 +460,11 @@ func (s *realmSeat) sendAway(why error, code core.ExitCode) {
 
 // exitCode is the code with which a player is sent away.
 func exitCode(why error) core.ExitCode {
-	if errors.As(why, new(banned)) {
+	switch {
+	case errors.As(why, new(banned)):
 		return core.ExitClientBanned
+	case why == errDrained:
+		return core.ExitServerClosed
 	}
 	return core.ExitClientKicked
 }

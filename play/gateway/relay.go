@@ -245,8 +245,11 @@ func (d *Relay) tell(r *Room, s *relaySeat) {
 			d.send(s, relay.Unordered, message.AppendRelayDone(append(d.buf[:0], message.RelayDone), ev))
 		}
 	}
-	for i := range r.said {
-		d.say(s, r.said[i].Name, r.said[i].Text)
+	for _, l := range s.lines() {
+		d.say(s, l.Name, l.Text)
+	}
+	if to := s.going(); to != nil {
+		d.send(s, relay.SemiOrdered, append(append(d.buf[:0], message.RelayMoved), to...))
 	}
 	if s.hasNews() {
 		d.buf = s.appendMembers(append(d.buf[:0], message.RelayMembers), message.Big, s.rollBytes(), maxRoll)

@@ -328,9 +328,12 @@ func (x *replicaStage) tell(s *replicaSeat) {
 			x.action(s, ev)
 		}
 	}
-	for i := range r.said {
-		d.buf = message.AppendSaid(d.buf[:0], r.said[i].Name, r.said[i].Text)
+	for _, l := range s.lines() {
+		d.buf = message.AppendSaid(d.buf[:0], l.Name, l.Text)
 		d.inbox.sent(s.conn.Send(replica.Ordered, message.ReplicaChat, d.buf))
+	}
+	if to := s.going(); to != nil {
+		d.inbox.sent(s.conn.SendReserved(replica.Reliable, message.ReplicaMoved, to))
 	}
 	if s.hasNews() {
 		d.buf = s.appendMembers(d.buf[:0], message.Little, s.rollBytes(), maxRoll)

@@ -144,7 +144,7 @@ func (r *Room) giveUp() {
 // still.
 func (h *Hub) dismiss() {
 	for i, s := range h.refused {
-		if _, isBanned := s.kicked.(banned); !s.left || isBanned || s.kicked == errResumed {
+		if _, isBanned := s.kicked.(banned); !s.left || isBanned || s.kicked == errResumed || s.kicked == errDrained {
 			s.own.refuse(s.kicked)
 		}
 		h.refused[i] = nil

@@ -58,10 +58,12 @@ type Seat struct {
 	roll       *roll       // nil until its client wants to know who is there
 	upto       uint64      // its client was told of all ticks before this one
 	results    []result
-	handled    int  // requests of this tick
-	answers    bool // this tick has done something that it asked for
-	looked     bool // somebody wants to know its round trip
-	estimate   Path // of its path, as of the last tick
+	moves      *moves // its player is to go on at another server
+	hears      uint64 // one more than the tick from which on its player has heard nothing, 0 if that is this one
+	handled    int    // requests of this tick
+	answers    bool   // this tick has done something that it asked for
+	looked     bool   // somebody wants to know its round trip
+	estimate   Path   // of its path, as of the last tick
 	traffic    Traffic
 }
 
@@ -104,6 +106,7 @@ type Player struct {
 	departs bool // its client may not come back: see Hub.Depart
 
 	// While it is away.
+	silent  uint64 // one more than the tick in which it went, 0 if that is not known
 	ends    uint64 // the tick at which its seat is held no more
 	from    netip.Addr
 	counted bool // it is one of its address

@@ -99,6 +99,7 @@ func (x *shared) happens(n *news, a *asked) {
 		x.seated(p, a, n.tick)
 	case n.input == world.Away && p != nil:
 		x.unseat(p, errResumed)
+		p.wentAway(n.tick)
 		r.away = slices.DeleteFunc(r.away, func(o *Player) bool { return o == p })
 		r.holdSeat(p, r.sim.Tick()+r.ticksOf(r.hub.hold()))
 		r.logPlayer("away", p)
@@ -116,12 +117,12 @@ func (x *shared) happens(n *news, a *asked) {
 		r.retoken(p)
 	case n.kind == world.ItemChat && p != nil:
 		r.hub.stats.Chat++
-		r.said = append(r.said, Line{Player: p, Name: p.Name, Entity: r.sim.Wire(r.entityOf(p)), Text: n.text})
+		x.speak(n.tick, Line{Player: p, Name: p.Name, Entity: r.sim.Wire(r.entityOf(p)), Text: n.text})
 		if a != nil && a.seat != nil {
 			a.seat.answer(a.tag, world.Accepted)
 		}
 	case n.kind == world.ItemSay:
-		r.said = append(r.said, Line{Name: message.ServerName, Text: n.text})
+		x.speak(n.tick, Line{Name: message.ServerName, Text: n.text})
 	case n.kind == world.ItemKick && p != nil:
 		r.logPlayer("kicked", p, "reason", string(n.text))
 		if p.seat != nil {
@@ -172,6 +173,7 @@ func (x *shared) seated(p *Player, a *asked, tick uint64) {
 	what := "joined"
 	if a.kind == wishBack {
 		what = "back"
+		p.hears(s)
 	}
 	s.reserved, s.since, s.player, s.known = false, tick, p, s.account || a.kind == wishBack
 	p.sits(s)
@@ -197,6 +199,9 @@ func (x *shared) unseat(p *Player, why error) {
 	p.seat = nil
 	r.vacate(s)
 	r.unseat(s)
+	if s.moves != nil && s.moves.asked {
+		why = errDrained
+	}
 	if s.left = true; s.kicked == nil {
 		s.kicked = why
 	}

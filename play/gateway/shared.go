@@ -36,12 +36,13 @@ type shared struct {
 	// Of who has the world.
 	doing  []func()
 	goOn   chan struct{}
-	mid    bool   // the worker waits until players are told
-	ticked bool   // an entry was run in this step
-	loaded bool   // the world is another than before
-	top    uint64 // players were told of all ticks before this one
-	silent bool   // the world was loaded as it was before: it runs again what players were told
-	over   bool   // the room has ended: nothing is done any more
+	mid    bool     // the worker waits until players are told
+	ticked bool     // an entry was run in this step
+	loaded bool     // the world is another than before
+	spoken []spoken // the last lines of chat, for players who are away
+	top    uint64   // players were told of all ticks before this one
+	silent bool     // the world was loaded as it was before: it runs again what players were told
+	over   bool     // the room has ended: nothing is done any more
 	block  []byte
 	news   []news
 	claims [][]byte // of other servers: who is there

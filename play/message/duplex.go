@@ -31,6 +31,7 @@ const (
 	DuplexSaid    = -1 // SYNC_MSG: AppendDuplexSaid
 	DuplexDone    = -2 // SYNC_MSG: AppendDuplexDone
 	DuplexSession = -3 // SYNC_MSG: Session
+	DuplexMoved   = -4 // SYNC_MSG: AppendSized of AppendMoved
 	DuplexWorld   = -5 // SYNC_MSG: World
 	DuplexTick    = -5 // UPDATE_MSG: Fate, then AppendElement of the client's own entity
 	DuplexMember  = -7 // SYNC_MSG: Member; only for clients that have sent DuplexRoster

@@ -22,6 +22,7 @@ const (
 	RelayYou      = 3 // AppendRelayYou
 	RelaySession  = 4 // Session, unordered
 	RelayRefused  = 5 // text: why the client is not let in
+	RelayMoved    = 6 // text: AppendMoved, semi-ordered
 	RelayWorld    = 7 // World, unordered
 	RelayTick     = 8 // Fate, then records with the client's own entity first, unreliable
 	RelayMembers  = 9 // Members, one or more, semi-ordered; only for clients that have sent RelayWho

@@ -15,6 +15,7 @@ const (
 	ReplicaWorld   = "parley.world"   // from the server: World, ordered
 	ReplicaTick    = "parley.tick"    // from the server: Fate, unreliable
 	ReplicaMembers = "parley.player"  // from the client: nothing, it wants to be told of members; from the server: Members, one or more, ordered
+	ReplicaMoved   = "parley.moved"   // from the server: AppendMoved, reliable
 	ReplicaSteer   = "steer"          // from the client: AppendSteer, then a Stamp or nothing
 	ReplicaChat    = "chat"           // from the client: text; from the server: AppendSaid
 	ReplicaTerrain = "terrain"        // from the client: AppendPlace; from the server: AppendChunk

@@ -22,6 +22,7 @@ func Duplex(s *world.Schema) *core.Schema {
 				message.DuplexDone: paramBytes(s, 2, 6),
 
 				message.DuplexSession: core.Fixed(message.TokenBytes + 2),
+				message.DuplexMoved:   core.Counted(2),
 				message.DuplexWorld:   core.Sequence(core.Fixed(8+2+4), core.Counted(1), core.Fixed(8)),
 				message.DuplexMember:  core.Sequence(core.Fixed(1+2), core.Counted(1)),
 				message.DuplexVia:     core.Sequence(core.Fixed(1+2), core.Counted(1), core.Fixed(message.ViaBytes)),
@@ -29,7 +30,7 @@ func Duplex(s *world.Schema) *core.Schema {
 			// The SID is that of DuplexWorld, so this never goes over main.
 			Updates: map[int16]core.Size{message.DuplexTick: core.Sequence(core.Fixed(message.FateBytes), core.Kinds(kinds))},
 			Others:  core.Kinds(kinds), Kinds: true,
-			Moments: []int16{message.DuplexSaid, message.DuplexDone, message.DuplexSession, message.DuplexWorld, message.DuplexMember, message.DuplexVia},
+			Moments: []int16{message.DuplexSaid, message.DuplexDone, message.DuplexSession, message.DuplexMoved, message.DuplexWorld, message.DuplexMember, message.DuplexVia},
 		},
 		FromClient: core.Elements{
 			Sizes:  map[int16]core.Size{message.DuplexSteer: core.Fixed(message.StampBytes + steerBytes)},
