@@ -9,7 +9,6 @@ import (
 // flight is one reliable packet from Send to its acknowledgement.
 type flight struct {
 	number uint64
-	before uint64 // bytes taken before it
 	data   []byte
 	shared *lend.Shared  // owner of the data, if it is not ours alone
 	first  time.Duration // first transmission
@@ -18,8 +17,10 @@ type flight struct {
 	copyAt time.Duration // when its next copy goes out
 	tx     uint64        // the place of its datagram among all, without copies
 
+	before     uint32 // bytes taken before it, the low bits
 	prev, next uint32 // neighbours on the wire, by tx
-	chain      uint32 // the flight behind it in the express or resend queue, or among the losses
+	chain      uint32 // the flight behind it in the express or resend queue, among the losses, or, while it flies, among the timers
+	sooner     uint32 // the flight before it among the timers
 	copyChain  uint32 // the flight behind it in its queue of copies
 
 	tag     uint32
@@ -139,39 +140,6 @@ func (f *flights) find(n uint64) (uint32, *flight) {
 type line struct {
 	head, tail uint32
 	count      uint32
-}
-
-// wire is the list of flying packets in the order of their transmission.
-type wire struct {
-	head, tail uint32
-	count      uint32
-}
-
-func (f *flights) wireAppend(w *wire, id uint32, e *flight) {
-	if w.count == 0 {
-		w.head = id
-	} else {
-		f.at(w.tail).next = id
-		e.prev = w.tail
-	}
-	w.tail = id
-	w.count++
-}
-
-func (f *flights) wireRemove(w *wire, id uint32, e *flight) {
-	w.count--
-	if w.count == 0 {
-		return
-	}
-	switch id {
-	case w.head:
-		w.head = e.next
-	case w.tail:
-		w.tail = e.prev
-	default:
-		f.at(e.prev).next = e.next
-		f.at(e.next).prev = e.prev
-	}
 }
 
 // lineAppend puts a flight into the express or resend queue, or among the losses.

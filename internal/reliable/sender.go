@@ -66,7 +66,7 @@ type Sender struct {
 	total    uint64 // bytes taken so far
 	inFlight int    // bytes on the wire as the congestion window counts them
 	flights  flights
-	lanes    [lanes]sendLane
+	lanes    sendLanes
 	rtt      roundTrip
 	twice    twice
 	heardAt  time.Duration // newest acknowledgement
@@ -80,9 +80,9 @@ type Sender struct {
 	rand     *rand.Rand
 }
 
-type sendLane struct {
-	last    uint64 // newest number in this lane
-	unacked uint32
+type sendLanes struct {
+	last    [lanes]uint64 // newest number in each lane
+	unacked [lanes]uint32
 }
 
 // Reason is the reason why a Sender gave up.
@@ -186,7 +186,7 @@ func (s *Sender) maxBytes(n int) int {
 
 // spanBytes is the number of bytes taken from the oldest unacknowledged packet on: the peer may have to hold
 // all of them until that packet comes.
-func (s *Sender) spanBytes() int { return int(s.total - s.flights.at(s.oldest).before) }
+func (s *Sender) spanBytes() int { return int(uint32(s.total) - s.flights.at(s.oldest).before) }
 
 // spanUsed reports whether the next number is too far beyond the newest
 // acknowledged one or the oldest in flight.
@@ -230,7 +230,7 @@ func (s *Sender) accept(n int, o *Options) (*flight, error) {
 	}
 	s.dropProbe()
 	id, e := s.flights.push(s.pool)
-	*e = flight{number: s.next, before: s.total, state: queued, lane: o.Lane, report: o.Report, tag: o.Tag}
+	*e = flight{number: s.next, before: uint32(s.total), state: queued, lane: o.Lane, report: o.Report, tag: o.Tag}
 	if s.unacked == 0 {
 		s.oldest = id
 	}
@@ -243,9 +243,8 @@ func (s *Sender) accept(n int, o *Options) (*flight, error) {
 	s.reliable = uint32(s.next)
 	s.next++
 	if o.Lane > 0 {
-		l := &s.lanes[o.Lane-1]
-		l.last = e.number
-		l.unacked++
+		s.lanes.last[o.Lane-1] = e.number
+		s.lanes.unacked[o.Lane-1]++
 	}
 	s.waiting++
 	if o.Report {
@@ -303,11 +302,10 @@ func (s *Sender) SinceReliable() uint64 { return uint64(uint32(s.next-1) - s.rel
 // Link returns how many numbers back the previous packet of a lane is from the next number, or 0 if all packets
 // of the lane are acknowledged. Replica writes it into flag bits 2–6.
 func (s *Sender) Link(lane uint8) uint64 {
-	l := &s.lanes[lane-1]
-	if l.unacked == 0 {
+	if s.lanes.unacked[lane-1] == 0 {
 		return 0
 	}
-	return s.next - l.last
+	return s.next - s.lanes.last[lane-1]
 }
 
 // InFlight returns the number of unacknowledged packets of a lane; lane 0 means all.
@@ -315,7 +313,7 @@ func (s *Sender) InFlight(lane uint8) int {
 	if lane == 0 {
 		return int(s.unacked)
 	}
-	return int(s.lanes[lane-1].unacked)
+	return int(s.lanes.unacked[lane-1])
 }
 
 // Pressure is how far a sender is behind its caller.

@@ -231,7 +231,7 @@ func (s *Sender) release(id uint32, e *flight) {
 		s.inFlight -= len(e.data)
 	}
 	if e.lane > 0 {
-		s.lanes[e.lane-1].unacked--
+		s.lanes.unacked[e.lane-1]--
 	}
 	s.unacked--
 	s.bytes -= len(e.data)
@@ -243,7 +243,7 @@ func (s *Sender) release(id uint32, e *flight) {
 func (s *Sender) leave() {
 	s.passOldest()
 	s.flights.trim(s.pool)
-	if s.wire.count == 0 {
+	if s.wire.count() == 0 {
 		s.timerAt, s.fastAt = 0, 0
 	}
 }
@@ -270,7 +270,7 @@ func (s *Sender) hurry(id uint32, e *flight) {
 	e.resends = 1 // from now on its tries count
 	switch {
 	case e.state == flying:
-		e.due = min(e.due, e.last+2*s.rtt.rto(s.cfg))
+		s.flights.timerMove(&s.wire, id, e, min(e.due, e.last+2*s.rtt.rto(s.cfg)))
 		s.timerAt = earliest(s.timerAt, e.due)
 	case e.state == lost && s.resend.head != id:
 		s.flights.lineRemove(&s.resend, id)
@@ -287,7 +287,7 @@ func (s *Sender) findLost(at time.Duration) {
 		return
 	}
 	s.fastAt = 0
-	for s.wire.count > 0 {
+	for s.wire.count() > 0 {
 		id := s.wire.head
 		e := s.flights.at(id)
 		if e.tx >= s.topTx[2] {
@@ -315,12 +315,12 @@ func (s *Sender) findLost(at time.Duration) {
 // toResend takes a flying packet off the wire and puts it in line to go out
 // again: fast, or because its timer ran out, which counts as a try.
 func (s *Sender) toResend(id uint32, e *flight, fast bool) {
+	s.flights.wireRemove(&s.wire, id, e)
 	if e.byTimer = !fast; fast {
 		e.fast = min(e.fast, 254) + 1
 	} else {
 		e.resends = min(e.resends, 254) + 1
 	}
-	s.flights.wireRemove(&s.wire, id, e)
 	s.inFlight -= len(e.data)
 	e.state = lost
 	if id == s.oldest {
@@ -349,22 +349,23 @@ func (s *Sender) nudge(at time.Duration) {
 // (replica, Sequences).
 func (s *Sender) reportLoss(id uint32, e *flight) {
 	s.stats.Lost++
+	s.flights.wireRemove(&s.wire, id, e)
+	s.inFlight -= len(e.data)
+	e.state = lost
 	s.flights.lineAppend(&s.losses, id) // its slot stays until PollLost has returned it
 	if uint32(e.number) != s.reliable {
 		s.letGo(id, e)
 		return
 	}
-	s.flights.wireRemove(&s.wire, id, e)
-	s.inFlight -= len(e.data)
 	if e.lane > 0 {
-		s.lanes[e.lane-1].unacked--
+		s.lanes.unacked[e.lane-1]--
 	}
 	s.unacked--
 	s.bytes -= len(e.data)
 	e.state = probe
 	e.due = e.last + s.delay(e)
 	s.passOldest()
-	if s.wire.count == 0 {
+	if s.wire.count() == 0 {
 		s.timerAt, s.fastAt = 0, 0
 	}
 }

@@ -82,7 +82,8 @@ func (s *Sender) pollCopy(at time.Duration, l *line, room int, ride bool) (uint3
 		s.stats.Copies++
 		s.loss.transmitted(at, e.number, false, s.rtt.smoothed)
 		s.pacer.spend(len(e.data))
-		e.last, e.due = at, at+s.delay(e)
+		e.last = at
+		s.flights.timerMove(&s.wire, id, e, at+s.delay(e))
 		if e.copies--; e.copies > 0 {
 			e.copyAt = at + copySpacing(s.rtt.smoothed)
 			next := &s.copies
@@ -215,7 +216,7 @@ func (s *Sender) planCopies(at time.Duration, id uint32, e *flight) {
 	behind := uint32(1)
 	if e.lane > 0 {
 		// As many are on the way when its acknowledgement is due, and a third more when it is resent: all of them wait.
-		behind = s.lanes[e.lane-1].unacked * 4 / 3
+		behind = s.lanes.unacked[e.lane-1] * 4 / 3
 	}
 	if e.copies = s.early.copies(behind); e.copies == 0 {
 		return

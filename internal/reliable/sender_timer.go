@@ -44,36 +44,28 @@ func (s *Sender) HandleTimeout(now time.Time) {
 	}
 }
 
-// expire handles every flight whose timer has run out, and finds the time of the next.
+// expire handles every flight whose timer has run out, and none that flies on: a peer that is late has thousands of those.
 func (s *Sender) expire(at time.Duration) {
-	s.timerAt = 0
-	id, left := s.wire.head, s.wire.count
-	for ; left > 0; left-- {
+	for id, ok := s.expired(at); ok; id, ok = s.expired(at) {
 		e := s.flights.at(id)
-		following := e.next
-		if e.due <= at {
-			s.postpone(at, e)
-		}
-		if e.due > at {
-			s.timerAt = earliest(s.timerAt, e.due)
+		if later := s.postponed(at, e); later > at {
+			s.flights.timerMove(&s.wire, id, e, later)
 		} else if !s.expireOne(at, id, e) {
 			return
 		}
-		id = following
 	}
+	s.timerAt = s.soonest()
 }
 
-// postpone moves the timer of a packet that has good reason to be late. A bulk flow waits
+// postponed returns when the timer of a packet is to run out that has good reason to be late, 0 if it has none. A bulk flow waits
 // in a queue of its own making: packets sent before this one are still being
 // acknowledged, and none sent after it is acknowledged yet. A small flow makes no queue,
 // so its timers stay.
-func (s *Sender) postpone(at time.Duration, e *flight) {
+func (s *Sender) postponed(at time.Duration, e *flight) time.Duration {
 	if e.resends > 0 || s.topTx[0] > e.tx || !s.cong.busy() {
-		return
+		return 0
 	}
-	if later := s.ackedAt + s.rtt.rto(s.cfg); later > at {
-		e.due = later
-	}
+	return s.ackedAt + s.rtt.rto(s.cfg)
 }
 
 // expireOne handles one flight whose timer ran out; false if the sender gave up.
@@ -85,9 +77,7 @@ func (s *Sender) expireOne(at time.Duration, id uint32, e *flight) bool {
 	}
 	s.lost(at, e, false)
 	if e.report {
-		keep := s.timerAt
 		s.reportLoss(id, e)
-		s.timerAt = keep
 		return true
 	}
 	if s.cfg.Patient && at-s.ackedAt < s.cfg.GiveUpAfter {

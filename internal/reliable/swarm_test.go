@@ -192,7 +192,7 @@ func firstError(errs ...error) error {
 
 // check holds the sums and bounds of one side.
 func (p *peer) check(send *SendConfig, recv *ReceiveConfig) error {
-	if err := firstError(p.sender.Check(), p.receiver.Check()); err != nil {
+	if err := firstError(p.sender.Check(), p.sender.checkWire(), p.receiver.Check()); err != nil {
 		return err
 	}
 	if s := p.receiver.Stats(); s.Skipped > 0 || s.Violation > 0 {
