@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 )
@@ -33,8 +34,14 @@ func (l *natsLog) say(level slog.Level, format string, v []any) {
 }
 
 func (l *natsLog) Noticef(format string, v ...any) { l.to.Debug("NATS: " + fmt.Sprintf(format, v...)) }
-func (l *natsLog) Warnf(format string, v ...any)   { l.say(slog.LevelInfo, format, v) }
 func (l *natsLog) Errorf(format string, v ...any)  { l.say(slog.LevelWarn, format, v) }
+
+// Warnf leaves out what NATS says of our password, which is random and leaves no process.
+func (l *natsLog) Warnf(format string, v ...any) {
+	if !strings.HasPrefix(format, "Plaintext passwords") {
+		l.say(slog.LevelInfo, format, v)
+	}
+}
 
 // Fatalf does not end the process, as NATS' own log does: what it speaks of comes back as an error, or ends the store's part alone.
 func (l *natsLog) Fatalf(format string, v ...any) { l.say(slog.LevelError, format, v) }

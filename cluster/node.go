@@ -8,7 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -65,7 +68,9 @@ type Node struct {
 	serverMu sync.Mutex
 	server   *server.Server // nil with URLs
 
-	ready    chan struct{} // closed when the buckets are there
+	ready    chan struct{}         // closed when the buckets are there
+	unready  atomic.Pointer[error] // why they are not
+	unmet    atomic.Pointer[error] // why the last try to connect has failed
 	replicas int
 	buckets  // once it is ready
 
@@ -127,6 +132,70 @@ func (n *Node) ID() uint64 { return n.id }
 // Ready is closed when the node can read and write: enough nodes are there.
 func (n *Node) Ready() <-chan struct{} { return n.ready }
 
+// Wait waits until the node can read and write, for at most a minute. Its error says what is missing.
+func (n *Node) Wait(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	look := time.NewTicker(prepareEach)
+	defer look.Stop()
+	for {
+		select {
+		case <-n.ready:
+			return nil
+		case <-n.ctx.Done():
+			return errors.New("cluster: the node is closed")
+		case <-ctx.Done():
+			return n.missing()
+		case <-look.C:
+			if why := n.unready.Load(); why != nil && errors.Is(*why, ErrOtherCluster) {
+				return *why
+			}
+		}
+	}
+}
+
+// missing says why the node cannot read and write.
+func (n *Node) missing() error {
+	err := errors.New("nothing is known")
+	if why := n.unready.Load(); why != nil {
+		err = firstLine(*why)
+	}
+	switch {
+	case n.natsServer() != nil:
+		return fmt.Errorf("cluster: %q has not had enough nodes for %v: start the others, or check that they reach each other (%w)", n.cfg.Name, settleTime, err)
+	case !n.conn.IsConnected():
+		if last := n.unmet.Load(); last != nil {
+			err = *last
+		}
+		return fmt.Errorf("cluster: no NATS answers at %s: start it, or check its address and who may connect (%w)", n.where(), err)
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		return fmt.Errorf("cluster: the NATS at %s has no JetStream: start it with JetStream, for this account too (%w)", n.where(), err)
+	}
+	return fmt.Errorf("cluster: the NATS at %s does not keep anything: check that most of its servers run, and that its disks have room (%w)", n.where(), err)
+}
+
+// firstLine is the first of several errors: the rest says the same of other buckets.
+func firstLine(err error) error {
+	if several, ok := err.(interface{ Unwrap() []error }); ok && len(several.Unwrap()) > 0 {
+		return several.Unwrap()[0]
+	}
+	return err
+}
+
+// where are the servers of NATS that the operator runs, without passwords.
+func (n *Node) where() string {
+	var list []string
+	for _, a := range n.cfg.URLs {
+		if !strings.Contains(a, "://") {
+			a = "nats://" + a
+		}
+		if u, err := url.Parse(a); err == nil {
+			list = append(list, u.Host)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
 // Close ends the node's part in all rooms. Others go on with them.
 func (n *Node) Close() {
 	n.cancel()
@@ -170,13 +239,14 @@ func (n *Node) prepare() {
 		if err == nil {
 			break
 		}
+		n.unready.Store(&err)
 		switch what := errors.Is(err, ErrOtherCluster); {
 		case what && said != "other":
 			said = "other"
 			n.cfg.Log.Error(err.Error(), "cluster", n.cfg.Name)
 		case said == "":
 			said = "waits"
-			n.cfg.Log.Info("the cluster waits for more nodes", "cluster", n.cfg.Name, "err", err)
+			n.cfg.Log.Info("the cluster waits for more nodes", "cluster", n.cfg.Name, "err", firstLine(err))
 		}
 		select {
 		case <-n.ctx.Done():

@@ -11,13 +11,11 @@ var _ core.Cluster = (*Node)(nil)
 
 // Settle returns the settings of a room: those of the node that was the first to say some. It waits until the cluster has enough nodes.
 func (n *Node) Settle(room string, settings []byte) ([]byte, error) {
+	if err := n.Wait(n.ctx); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(n.ctx, settleTime)
 	defer cancel()
-	select {
-	case <-n.ready:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("cluster: %q has not had enough nodes for %v: start the others, or check that they reach each other", n.cfg.Name, settleTime)
-	}
 	created, err := n.CreateRoom(ctx, room, settings)
 	if created || err != nil {
 		return settings, err

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -27,7 +28,15 @@ func startServer(c *Config, id uint64, password string) (*server.Server, error) 
 		return nil, err
 	}
 	if len(c.Peers) > 0 {
-		o.ServerName = "parley-" + safeName(c.Listen) // the same after a restart: its part of the logs is on its disk
+		if ip := net.ParseIP(host); c.Advertise == "" && (host == "" || ip != nil && ip.IsUnspecified()) {
+			return nil, fmt.Errorf("cluster: %q is every address of the machine: say in Advertise which one the other nodes reach", c.Listen)
+		}
+		free, err := net.Listen("tcp", c.Listen) // NATS would say that its port is taken in its log only
+		if err != nil {
+			return nil, fmt.Errorf("cluster: %w", err)
+		}
+		free.Close()
+		o.ServerName = "parley-" + safeName(cmp.Or(c.Advertise, c.Listen)) // the same after a restart: its part of the logs is on its disk
 		name, err := token(c.Name)
 		if err != nil {
 			return nil, err
@@ -94,7 +103,7 @@ func connect(n *Node, password string) (*nats.Conn, error) {
 	c := &n.cfg
 	options := []nats.Option{
 		nats.Name(NodeName(n.id)), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond), nats.RetryOnFailedConnect(true),
-		nats.NoEcho(),
+		nats.NoEcho(), nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { n.unmet.Store(&err) }),
 	}
 	if n.server != nil {
 		return nats.Connect("", append(options, nats.InProcessServer(current{n}), nats.UserInfo("parley", password))...)

@@ -45,6 +45,7 @@ type serveFlags struct {
 	logLevel                                             string
 	play                                                 playFlags
 	tls                                                  tlsFlags
+	cluster                                              clusterFlags
 	certificate                                          *certificate // nil: the operator has given none
 }
 
@@ -90,6 +91,7 @@ variable PARLEY_… that names no flag is ignored, with a warning.`,
 	flags.StringVar(&f.webHosts, "web-hosts", "", "host names under which the operator's page and the API may be asked for, as a.example,b.example")
 	f.play.register(cmd)
 	f.tls.register(cmd)
+	f.cluster.register(cmd)
 	flags.StringVar(&f.data, "data", defaultData, "the folder of rooms, accounts, bans, used tickets, realm's certificate and the operator's token")
 	flags.StringVar(&f.postgres, "postgres", "", "keep accounts in this PostgreSQL database instead: a URL, or key=value pairs")
 	flags.StringVar(&f.relayLobby, "relay-lobby", "open", "open: relay's clients play in the world; connector: they play their own game through the server")
@@ -156,6 +158,11 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	defer func() { done(started) }()
 	defer f.play.closePage()
 	defer f.play.closeWT()
+	if f.cluster.node != nil {
+		if there, err := f.cluster.wait(cmd); !there {
+			return err
+		}
+	}
 	server, err := f.start(game, config)
 	if err != nil {
 		return err
@@ -187,6 +194,9 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 		closePages(page, play)
 		server.Close()
 		return err
+	}
+	if f.cluster.node != nil {
+		defer f.cluster.tell(server, addrs)()
 	}
 	started = true
 	words.release()
@@ -273,7 +283,7 @@ func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 		case <-s.Done():
 			return front.ErrClosed
 		default:
-			return s.Trouble()
+			return errors.Join(s.Trouble(), f.cluster.trouble())
 		}
 	}
 	if err := f.operate(&c, s); err != nil {

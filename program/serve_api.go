@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -36,11 +35,7 @@ func (f *serveFlags) operate(c *web.Config, s *front.Server) error {
 	if err != nil {
 		return fmt.Errorf("--data: the operator's token: %w", err)
 	}
-	node, err := os.Hostname()
-	if err != nil {
-		node = "localhost"
-	}
-	c.Token, c.Operator = token, &operator{server: s, game: f.app.game.Name, node: node, tickRate: f.tickRate, plain: f.realmPlain}
+	c.Token, c.Operator = token, &operator{server: s, game: f.app.game.Name, node: f.cluster.nodeName(), tickRate: f.tickRate, plain: f.realmPlain}
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ import (
 func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (game front.Game, c front.Config, done func(started bool), err error) {
 	var closers []func(started bool)
 	done = func(started bool) {
-		for _, c := range closers {
+		for _, c := range slices.Backward(closers) {
 			c(started)
 		}
 	}
@@ -43,6 +44,9 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (game f
 	c.Proxies = f.play.proxies.list
 	if c.Keep, err = keep.ParseMode(f.keep); err != nil {
 		return game, c, done, fmt.Errorf("--keep must be off, second or tick, not %q", f.keep)
+	}
+	if f.cluster.name != "" {
+		c.Keep = front.KeepNothing // the cluster keeps the rooms
 	}
 	c.KeepHistory, c.StampRoom, c.NoMainAccounts = f.keepHistory, f.stampRoom, f.mainAccounts == front.Off
 	if c.Hold = f.hold; c.Hold == 0 {
@@ -82,7 +86,7 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (game f
 		c.Accounts = func(string) (account.Store, error) { return store, nil }
 		closers = append(closers, func(bool) { store.Close() }) // the server may not have come to it
 	}
-	if c.Keep == front.KeepNothing && (f.realm != front.Off || f.ticketKey != "") { // the server itself locks a folder with rooms
+	if c.Keep == front.KeepNothing && (f.realm != front.Off || f.ticketKey != "" || f.cluster.name != "") { // the server itself locks a folder with rooms
 		lock, err := keep.Open(keep.Config{Dir: f.data})
 		if err != nil {
 			return game, c, done, fmt.Errorf("--data: %w", err)
@@ -107,6 +111,13 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (game f
 		}
 		c.Record = file
 		closers = append(closers, closeFile)
+	}
+	if f.cluster.name != "" {
+		if err := f.cluster.start(f, game, log); err != nil {
+			return game, c, done, err
+		}
+		c.Cluster = front.ClusterOf(f.cluster.node)
+		closers = append(closers, func(bool) { f.cluster.node.Close() })
 	}
 	return game, c, done, nil
 }
@@ -158,6 +169,9 @@ func (f *serveFlags) check() error {
 		return fmt.Errorf("--sight must be a number of cells, or below 0 for everything, not %v", f.sight)
 	}
 	if err := f.tls.check(f); err != nil {
+		return err
+	}
+	if err := f.cluster.check(f); err != nil {
 		return err
 	}
 	return f.play.check()

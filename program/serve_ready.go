@@ -50,7 +50,12 @@ func (f *serveFlags) places() (list []place) {
 	if dir, err := filepath.Abs(f.data); err == nil {
 		data = dir
 	}
-	if f.keep != front.Off {
+	switch {
+	case f.cluster.name != "" && f.cluster.listen != "":
+		list = append(list, place{"rooms", "the cluster " + f.cluster.name + ", this node's part in " + filepath.Join(data, "nats")})
+	case f.cluster.name != "":
+		list = append(list, place{"rooms", "the cluster " + f.cluster.name + ", in NATS"})
+	case f.keep != front.Off:
 		list = append(list, place{"rooms", filepath.Join(data, "rooms")})
 	}
 	switch {
@@ -76,11 +81,15 @@ func (f *serveFlags) mainSeed(s *front.Server, c front.Config) uint64 {
 		if r.Name != front.MainRoom {
 			continue
 		}
+		renew := "name another --data folder"
+		if f.cluster.name != "" {
+			renew = "start a cluster with an empty store"
+		}
 		if f.seed != 0 && r.Seed != f.seed {
-			s.Log().Warn("the room main was kept and goes on with its own seed; for a new world, name another --data folder", "seed", r.Seed, "asked", f.seed)
+			s.Log().Warn("the room main was kept and goes on with its own seed; for a new world, "+renew, "seed", r.Seed, "asked", f.seed)
 		}
 		if r.Mode != c.Mode {
-			s.Log().Warn("the room main was kept and goes on with its own mode; for a new world, name another --data folder", "mode", r.Mode, "asked", c.Mode)
+			s.Log().Warn("the room main was kept and goes on with its own mode; for a new world, "+renew, "mode", r.Mode, "asked", c.Mode)
 		}
 		return r.Seed
 	}

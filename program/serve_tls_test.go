@@ -31,6 +31,15 @@ type serving struct {
 // serves runs serve with flags until the test ends, and returns when everything listens.
 func serves(t *testing.T, args ...string) *serving {
 	t.Helper()
+	return begins(t, args...).wait()
+}
+
+// begun is a command serve that may not have started yet.
+type begun struct{ wait func() *serving }
+
+// begins runs serve with flags until the test ends.
+func begins(t *testing.T, args ...string) *begun {
+	t.Helper()
 	dir := t.TempDir()
 	ready := filepath.Join(dir, "ready.json")
 	s := &serving{out: new(lockedBuffer), err: new(lockedBuffer)}
@@ -52,20 +61,23 @@ func serves(t *testing.T, args ...string) *serving {
 			t.Logf("the log:\n%s", s.err)
 		}
 	})
-	patient.Until(t, "the server listens", func() bool {
-		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("serve has ended: %v", err)
-		default:
+	return &begun{func() *serving {
+		t.Helper()
+		patient.Until(t, "the server listens", func() bool {
+			select {
+			case err := <-ended:
+				ended <- err
+				t.Fatalf("serve has ended: %v", err)
+			default:
+			}
+			return strings.Contains(s.out.String(), "Interrupt to stop.")
+		})
+		text, err := os.ReadFile(ready)
+		if err != nil || json.Unmarshal(text, &s.addrs) != nil {
+			t.Fatalf("the ready file is %q, %v", text, err)
 		}
-		return strings.Contains(s.out.String(), "Interrupt to stop.")
-	})
-	text, err := os.ReadFile(ready)
-	if err != nil || json.Unmarshal(text, &s.addrs) != nil {
-		t.Fatalf("the ready file is %q, %v", text, err)
-	}
-	return s
+		return s
+	}}
 }
 
 // writeCertificate makes a certificate for game.example.

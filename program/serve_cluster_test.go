@@ -1,0 +1,174 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	front "parley"
+	"parley/arena"
+	"parley/client"
+	"parley/cluster"
+	"parley/internal/patient"
+)
+
+// freeAddrs returns addresses of this machine that nobody listens at.
+func freeAddrs(t *testing.T, n int) (list []string) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close() // when all are found
+		list = append(list, l.Addr().String())
+	}
+	return list
+}
+
+// nodesUp starts three nodes of a cluster, at the same time. Each has flags of its own behind those of all.
+func nodesUp(t *testing.T, flags ...string) []*serving {
+	t.Helper()
+	addrs := freeAddrs(t, 3)
+	var begun []*begun
+	for i, addr := range addrs {
+		own := []string{"--cluster", "arena", "--node", fmt.Sprint("node", i+1), "--cluster-listen", addr, "--cluster-peers", strings.Join(addrs, ","),
+			"--realm", "off", "--replica", "127.0.0.1:0", "--relay", "127.0.0.1:0", "--web", "127.0.0.1:0"}
+		begun = append(begun, begins(t, append(own, flags...)...))
+	}
+	var list []*serving
+	for _, b := range begun {
+		list = append(list, b.wait())
+	}
+	return list
+}
+
+// Three servers with nothing but flags have one room: players of two of them see each other, and what one says the other reads.
+func TestServeInACluster(t *testing.T) {
+	t.Parallel() // it waits for most of its time
+	list := nodesUp(t)
+	urls := []string{"replica://" + list[0].addrs["replica"], "relay://" + list[2].addrs["relay"]}
+	var players []*client.Client
+	for i, url := range urls {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		c, err := client.Dial(ctx, url, arena.Game(), client.Config{Name: fmt.Sprint("player", i+1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		players = append(players, c)
+	}
+	if err := players[0].Say("hello there"); err != nil {
+		t.Fatal(err)
+	}
+	patient.Until(t, "the other player has read it", func() bool {
+		for ev := range players[1].At(time.Now()).Events() {
+			if ev.Kind == client.Said && ev.Name == "player1" && ev.Text == "hello there" {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// A node tells the others addresses at which players reach it.
+func TestWhereANodeIsReached(t *testing.T) {
+	every, one := netip.MustParseAddrPort("[::]:7000"), netip.MustParseAddrPort("192.0.2.7:8082")
+	addrs := []front.Addr{{Name: "replica", Addr: every}, {Name: "relay", Addr: one}, {Name: "web", Addr: one}}
+	for _, tt := range []struct {
+		name           string
+		f              clusterFlags
+		replica, relay string
+	}{
+		{"the host for players", clusterFlags{host: "game.example", advertise: "a.internal:6222", listen: "10.0.0.1:6222"}, "game.example:7000", "game.example:8082"},
+		{"an address of IPv6", clusterFlags{host: "2001:db8::1"}, "[2001:db8::1]:7000", "[2001:db8::1]:8082"},
+		{"what is advertised", clusterFlags{advertise: "a.internal:6222", listen: "10.0.0.1:6222"}, "a.internal:7000", "192.0.2.7:8082"},
+		{"where the others connect to", clusterFlags{listen: "10.0.0.1:6222"}, "10.0.0.1:7000", "192.0.2.7:8082"},
+	} {
+		got := tt.f.reachedAt(addrs)
+		if got["replica"] != tt.replica || got["relay"] != tt.relay || len(got) != 2 {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+// The load of a process that works is more than that of one that does not.
+func TestLoad(t *testing.T) {
+	l := newLoad()
+	for began := time.Now(); time.Since(began) < 50*time.Millisecond; {
+	}
+	if busy := l.since(); busy <= 0 || busy > 1 {
+		t.Errorf("a process that works has the load %v", busy)
+	}
+}
+
+// Flags of a cluster that do not go together are one sentence that names the flag and says what to do.
+func TestFlagsOfACluster(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	writeCertificate(t, cert, key, 1)
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	const ours, off = "--cluster arena --cluster-listen 127.0.0.1:6222 --cluster-peers 127.0.0.1:6223,127.0.0.1:6224", " --realm off"
+	for _, tt := range []struct{ flags, want string }{
+		{"--nats nats://127.0.0.1:4222" + off, "--nats is given without --cluster;"},
+		{"--cluster-listen 127.0.0.1:6222" + off, "--cluster-listen is given without --cluster;"},
+		{"--cluster-host game.example" + off, "--cluster-host is given without --cluster;"},
+		{"--cluster arena" + off, "--cluster is given without --nats and --cluster-listen"},
+		{ours + " --nats nats://127.0.0.1:4222" + off, "not both"},
+		{"--cluster arena --nats 127.0.0.1:4222 --cluster-peers 127.0.0.1:6223" + off, "--cluster-peers is given without --cluster-listen"},
+		{"--cluster arena --cluster-listen 127.0.0.1:6222 --cluster-advertise a:6222" + off, "--cluster-advertise is given without --cluster-peers"},
+		{ours + " --cluster-cert " + cert + off, "--cluster-cert is given without --cluster-key"},
+		{ours + " --cluster-key " + key + off, "--cluster-key is given without --cluster-cert"},
+		{ours + " --cluster-cert " + cert + " --cluster-key " + key + off, "--cluster-cert is given without --cluster-ca"},
+		{ours + " --cluster-ca " + cert + off, "--cluster-ca is given without --cluster-cert"},
+		{ours + " --cluster-ca " + key + " --cluster-cert " + cert + " --cluster-key " + key + off, "has no certificate"},
+		{ours + " --cluster-ca " + cert + " --cluster-cert " + cert + " --cluster-key " + cert + off, "--cluster-cert and --cluster-key: "},
+		{ours, "accounts are in SQLite, which one server has for itself; name a database that all nodes have with --postgres, or give --realm off"},
+		{ours + " --keep second --keep-history" + off, "leave out --keep-history"},
+		{ours + " --record " + filepath.Join(dir, "rec") + off, "leave out --record"},
+		{ours + " --keep minute" + off, "--keep must be"},
+		{"--cluster arena --nats http://127.0.0.1:80" + off, "--nats has an address that is none"},
+		{"--cluster arena --cluster-listen 6222" + off, `--cluster-listen has "6222"`},
+		{"--cluster arena --cluster-listen 127.0.0.1:6222 --cluster-peers 10.0.0.2" + off, `--cluster-peers has "10.0.0.2"`},
+		{"--cluster arena --cluster-listen :6222 --cluster-peers 10.0.0.2:6222" + off, "name the one that the other nodes reach with --cluster-advertise"},
+		{ours + " --cluster-host game.example:7000" + off, "without a port"},
+		{"--cluster arena --cluster-listen " + busy.Addr().String() + " --cluster-peers 127.0.0.1:6223" + off, "choose another port"},
+		{"--cluster arena --cluster-listen 192.0.2.1:6222 --cluster-peers 127.0.0.1:6223" + off, "name an address of this machine"},
+	} {
+		t.Run(tt.want, func(t *testing.T) {
+			r := parley("", "serve --web off --play off --stamp off --replica 127.0.0.1:0 --relay off --duplex off --realm-time off --realm 127.0.0.1:0 --data "+t.TempDir()+" "+tt.flags)
+			if r.status != 2 || !strings.Contains(r.err, tt.want) || strings.Count(strings.TrimSpace(r.err), "\n") > 0 {
+				t.Errorf("status %d: %s", r.status, r.err)
+			}
+		})
+	}
+}
+
+// A password in an address of NATS is in no error.
+func TestAddressesOfNATSHaveNoPasswords(t *testing.T) {
+	r := parley("", "serve --realm off --cluster arena --nats nats//user:secret@127.0.0.1:4222 --data "+t.TempDir())
+	if r.status != 2 || strings.Contains(r.err, "secret") {
+		t.Errorf("status %d: %s", r.status, r.err)
+	}
+	n, err := cluster.Start(cluster.Config{Name: "arena", URLs: []string{"nats://user:secret@" + freeAddrs(t, 1)[0]}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := n.Wait(ctx); err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "no NATS answers at 127.0.0.1:") || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("a NATS that is not there: %v", err)
+	}
+}
