@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
 
 	"parley/cluster/core"
 )
@@ -42,6 +45,7 @@ type StageStatus struct {
 	Room      string  `json:"room,omitempty"`
 	Node      string  `json:"node"`
 	Sequences bool    `json:"sequences,omitempty"`
+	Leads     bool    `json:"leads,omitempty"` // the server of NATS in its process leads the stream of the room's log: without it NATS elects another
 	Stuck     bool    `json:"stuck,omitempty"` // its owner has not answered in time: the rest is not known
 	Epoch     uint64  `json:"epoch"`
 	Tick      uint64  `json:"tick"`      // how many ticks it has run
@@ -149,6 +153,9 @@ func (r *Room) Status() StageStatus {
 	status := StageStatus{
 		Room: r.name, Node: NodeName(r.node.id), Sequences: r.core.Sequences(), Epoch: w.Epoch(), Tick: w.Next(), Due: w.Due(), Behind: r.core.Behind(),
 		Refused: s.Refused, Elections: s.Elections, Diverged: s.Diverged,
+	}
+	if s := r.node.natsServer(); s != nil {
+		status.Leads = s.JetStreamIsStreamLeader(server.DEFAULT_GLOBAL_ACCOUNT, fmt.Sprint("parley-log-", streamOf(r.key)))
 	}
 	if r.cfg.Hash != nil {
 		status.Hash = NodeName(r.cfg.Hash())

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit/cable"
 	"parley/internal/patient"
 	"parley/internal/promise"
 )
@@ -19,7 +20,7 @@ const maxPause = 8 * time.Second
 // three is a cluster of three processes that play a room.
 type three struct {
 	t        *testing.T
-	cable    *cable
+	cable    *cable.Cable
 	machines []*machine
 	story    *story
 	disk     string // of the last machine, if it is a small one
@@ -29,8 +30,8 @@ func newThree(t *testing.T) *three {
 	t.Helper()
 	x := &three{t: t, story: &story{t: t, ticks: map[uint64]string{}, by: map[uint64]string{}}}
 	addrs := freePorts(t, 3)
-	x.cable = newCable(t, addrs)
-	fronts := x.cable.addrs()
+	x.cable = cable.New(t, addrs)
+	fronts := x.cable.Addrs()
 	for i := range 3 {
 		m := &machine{t: t, story: x.story, c: childConfig{Listen: addrs[i], Advertise: fronts[i], Dir: t.TempDir(), Peers: slices.Delete(slices.Clone(fronts), i, i+1)}}
 		if i == 2 && syscall.Mount("cluster", m.c.Dir, "tmpfs", 0, "size=48m") == nil {
@@ -173,9 +174,9 @@ func (x *three) quiet(t *testing.T) time.Duration {
 	for i, m := range x.machines {
 		before[i] = m.cpu
 	}
-	bytes, ticks := x.cable.carried(), x.machines[own].ran()
+	bytes, ticks := x.cable.Carried(), x.machines[own].ran()
 	pause := x.strike(own, func() { <-time.After(span) })
-	bytes, ticks = x.cable.carried()-bytes, x.machines[own].ran()-ticks
+	bytes, ticks = x.cable.Carried()-bytes, x.machines[own].ran()-ticks
 	for i, m := range x.machines {
 		_, makes := m.ask()
 		t.Logf("node %d: makes entries: %t, median %v, p99 %v, %v of processor a tick", i, makes, m.median, m.p99, (m.cpu-before[i])/time.Duration(ticks))
@@ -213,9 +214,9 @@ func (x *three) leaderless(*testing.T) time.Duration {
 // parted cuts the sequencer off from the others for ten seconds. No sequencer can go on alone.
 func (x *three) parted(*testing.T) time.Duration {
 	i := x.sequencer()
-	defer x.cable.set(i, false)
+	defer x.cable.Set(i, false)
 	began := time.Now()
-	pause := x.strike(i, func() { x.cable.set(i, true) })
+	pause := x.strike(i, func() { x.cable.Set(i, true) })
 	<-time.After(time.Until(began.Add(10 * time.Second)))
 	return pause
 }

@@ -82,6 +82,7 @@ var table = []row{
 	{path: "internal/shell", mayImport: []string{"internal/bans", "internal/datagram", "internal/queue", "internal/scribe"}, shell: everyFile},
 	{path: "internal/shell/shelltest", mayImport: []string{"internal/datagram", "internal/patient", "internal/shell", "internal/udp"}, modules: []string{"golang.org/x/sys", "go.uber.org/goleak"}, shell: everyFile},
 	{path: "internal/kit/chance", shell: everyFile},
+	{path: "internal/kit/cable", mayImport: []string{"internal/patient"}, shell: everyFile},
 	{path: "internal/kit/tcp", mayImport: []string{"simnet"}},
 	{path: "internal/kit", mayImport: []string{"internal/kit/chance", "internal/kit/tcp", "internal/admission", "internal/datagram", "internal/metric", "internal/pace", "internal/pagetest", "internal/patient", "internal/promise", "internal/shell", "internal/shell/shelltest", "internal/stream", "internal/udp", "internal/wire", "simnet"}, shell: everyFile},
 	{path: "internal/patient", shell: everyFile},

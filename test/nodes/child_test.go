@@ -2,13 +2,19 @@ package nodes
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -18,45 +24,142 @@ import (
 	"parley/internal/patient"
 )
 
-// childVariable names the NATS of a server that runs in a process of its own: this test binary, started again.
-const childVariable = "PARLEY_NODES_NATS"
+// childVariable makes this test binary, started again, a server in a process of its own: a childConfig in JSON.
+const childVariable = "PARLEY_NODES_CHILD"
+
+type childConfig struct {
+	URLs                   []string // of an operator's NATS
+	Listen, Advertise, Dir string   // of its own
+	Peers                  []string
+	Ports                  int  // the first of those of its dialects; 0 is any
+	Counts                 bool // it plays the counting game, and tells all of it
+	Quiet                  bool // it tells no ticks
+}
 
 func TestMain(m *testing.M) {
-	if url := os.Getenv(childVariable); url != "" {
-		os.Exit(serveChild(url))
+	if what := os.Getenv(childVariable); what != "" {
+		if err := serveChild(what); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// serveChild serves until its standard input ends. It says where in a line of JSON.
-func serveChild(url string) int {
-	node, err := cluster.Start(cluster.Config{Name: "test", URLs: []string{url}})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+// childIs is what a child is, as it answers a line on its standard input.
+type childIs struct {
+	Sequences bool // it makes the entries of the room main
+	Leads     bool // its server of NATS leads the stream of that room's log
+	Seats     int
+	CPU       time.Duration
+	Trouble   string
+	Stats     cluster.Stats
+	P50, P99  time.Duration // of ticks
+}
+
+// serveChild serves until its standard input ends, or until SIGTERM, as parley serve does. It says where in a line of JSON. One that counts tells each tick that it runs, with
+// the hash before it, and each line that was said, with its place in the log.
+func serveChild(what string) error {
+	var c childConfig
+	if err := json.Unmarshal([]byte(what), &c); err != nil {
+		return err
 	}
-	dir, err := os.MkdirTemp("", "nodes")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	level := slog.LevelInfo
+	if c.Counts {
+		level = slog.LevelWarn
 	}
-	defer os.RemoveAll(dir)
-	const any = "127.0.0.1:0"
-	s, err := parley.Start(arena.Game(), parley.Config{Replica: any, Stamp: any, Relay: any, Duplex: any, Sight: -1, DataDir: dir, Cluster: parley.ClusterOf(node)})
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	node, err := cluster.Start(cluster.Config{Name: "test", URLs: c.URLs, Listen: c.Listen, Advertise: c.Advertise, Peers: c.Peers, Dir: c.Dir, Log: log})
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
+	defer node.Close()
+	data, err := os.MkdirTemp("", "nodes")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(data)
+	at := func(i int) string {
+		if c.Ports == 0 {
+			return "127.0.0.1:0"
+		}
+		return fmt.Sprintf("127.0.0.1:%d", c.Ports+i)
+	}
+	game := arena.Game()
+	if c.Counts {
+		told := func(tick, hash uint64) { fmt.Fprintf(os.Stdout, "tick %d %016x\n", tick, hash) }
+		if c.Quiet {
+			told = func(uint64, uint64) {}
+		}
+		game = countingGame(told, func(what string) { fmt.Fprintf(os.Stdout, "twice %s\n", what) })
+	}
+	s, err := parley.Start(game, parley.Config{
+		Replica: at(0), Stamp: at(1), Relay: at(2), Duplex: at(3), Sight: -1, DataDir: data, MaxPlayers: 4000, PerAddress: -1, Cluster: parley.ClusterOf(node), Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
 	addrs := map[string]string{}
 	for _, a := range s.Addrs() {
 		addrs[a.Name] = a.Addr.String()
 	}
 	text, _ := json.Marshal(addrs)
 	fmt.Println(string(text))
-	_, _ = io.Copy(io.Discard, os.Stdin)
-	s.Close()
-	node.Close()
-	return 0
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if c.Counts && !c.Quiet {
+		go tellLines(ctx, s)
+	}
+	go answer(node, s, stop)
+	<-ctx.Done()
+	return nil
+}
+
+// tellLines tells what is said.
+func tellLines(ctx context.Context, s *parley.Server) {
+	for ctx.Err() == nil {
+		for ev, err := range s.Events(ctx, parley.MainRoom, parley.FromNow) {
+			if err != nil {
+				break
+			}
+			if ev.Kind == parley.Said {
+				fmt.Fprintf(os.Stdout, "said %d %d %s\n", ev.Place.Tick, ev.Place.Index, ev.Text)
+			}
+		}
+	}
+}
+
+// answer answers lines of the standard input, and stops the server when that ends.
+func answer(node *cluster.Node, s *parley.Server, stop func()) {
+	defer stop()
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		w := s.WorldStats()
+		is := childIs{Stats: node.Stats(), CPU: cpuTime(), Trouble: fmt.Sprint(s.Trouble()), P50: w.TickP50, P99: w.TickP99}
+		seats := w.Seats
+		is.Seats = seats.Replica + seats.Relay + seats.Duplex + seats.Stamp
+		if in.Text() == "room" {
+			all, _ := node.Status(context.Background()) // what is not known is false
+			for _, r := range all.Rooms {
+				for _, st := range r.Stages {
+					if st.Node == cluster.NodeName(node.ID()) {
+						is.Sequences, is.Leads = st.Sequences, st.Leads
+					}
+				}
+			}
+		}
+		text, _ := json.Marshal(is)
+		fmt.Fprintf(os.Stdout, "is %s\n", text)
+	}
+}
+
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // child is a server in a process of its own.
@@ -64,37 +167,57 @@ type child struct {
 	*exec.Cmd
 	addrs map[string]string
 	in    io.WriteCloser
+	out   *bufio.Reader
 }
 
+// startChild starts a server that an operator's NATS serves.
 func startChild(t *testing.T, url string) *child {
 	t.Helper()
-	c := &child{Cmd: exec.Command(os.Args[0])}
-	c.Env = append(os.Environ(), childVariable+"="+url)
-	c.Stderr = t.Output()
-	var err error
-	if c.in, err = c.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := c.StdoutPipe()
+	c, err := newChild(childConfig{URLs: []string{url}}, t.Output())
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("a server does not start: %v", err)
 	}
 	t.Cleanup(func() {
 		c.Process.Kill()
 		_ = patient.Exit(c.Cmd) // it was killed
 	})
+	return c
+}
+
+// newChild starts a server, and returns when it serves.
+func newChild(what childConfig, log io.Writer) (c *child, err error) {
+	text, err := json.Marshal(what)
+	if err != nil {
+		return nil, err
+	}
+	c = &child{Cmd: exec.Command(os.Args[0])}
+	c.Env = append(os.Environ(), childVariable+"="+string(text))
+	c.Stderr = log
+	if c.in, err = c.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.out = bufio.NewReaderSize(out, 64<<10)
 	var line string
-	patient.Done(func() { line, err = bufio.NewReader(out).ReadString('\n') })
+	patient.Done(func() {
+		for err == nil && !strings.HasPrefix(line, "{") { // ticks may have come before
+			line, err = c.out.ReadString('\n')
+		}
+	})
 	if err == nil {
 		err = json.NewDecoder(strings.NewReader(line)).Decode(&c.addrs)
 	}
 	if err != nil {
-		t.Fatalf("a server does not start: %v", err)
+		c.Process.Kill()
+		return nil, errors.Join(err, patient.Exit(c.Cmd))
 	}
-	return c
+	return c, nil
 }
 
 func (c *child) url(dialect string) string { return dialect + "://" + c.addrs[dialect] }

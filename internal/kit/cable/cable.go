@@ -1,18 +1,20 @@
-package cluster
+// Package cable is the network between the nodes of a cluster in tests: it cuts nodes off, and counts what goes between them.
+package cable
 
 import (
 	"bytes"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 
 	"parley/internal/patient"
 )
 
-// cable is the network between three nodes: each is reached at an address of the cable's, which passes bytes on, or holds them while one of
+// Cable is the network between nodes: each is reached at an address of the cable's, which passes bytes on, or holds them while one of
 // the two is cut off. Nothing is lost: so TCP behaves over a network that comes back.
-type cable struct {
+type Cable struct {
 	fronts []net.Listener
 	to     []string
 	names  []string // of the nodes' servers: a connection begins with that of the one that makes it
@@ -27,30 +29,32 @@ type cable struct {
 	work  sync.WaitGroup
 }
 
-func newCable(t *testing.T, to []string) *cable {
+// New lays a cable to nodes whose servers of NATS listen at addresses.
+func New(t testing.TB, to []string) *Cable {
 	t.Helper()
-	c := &cable{to: to, cut: map[int]bool{}, bytes: make([]int64, len(to)), turn: make(chan struct{}), ended: make(chan struct{})}
+	c := &Cable{to: to, cut: map[int]bool{}, bytes: make([]int64, len(to)), turn: make(chan struct{}), ended: make(chan struct{})}
 	for i, addr := range to {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.fronts = append(c.fronts, l)
-		c.names = append(c.names, "parley-"+safeName(addr))
+		c.names = append(c.names, "parley-"+strings.NewReplacer(".", "-", ":", "-").Replace(addr)) // as package cluster names them
 		c.work.Go(func() { c.accept(i) })
 	}
 	t.Cleanup(c.close)
 	return c
 }
 
-func (c *cable) addrs() (list []string) {
+// Addrs returns where the cable's ends are: what the nodes are to be told of each other.
+func (c *Cable) Addrs() (list []string) {
 	for _, l := range c.fronts {
 		list = append(list, l.Addr().String())
 	}
 	return list
 }
 
-func (c *cable) close() {
+func (c *Cable) close() {
 	c.mu.Lock()
 	c.over = true
 	close(c.ended)
@@ -65,8 +69,8 @@ func (c *cable) close() {
 	c.work.Wait()
 }
 
-// set cuts a node off, or connects it again.
-func (c *cable) set(node int, cut bool) {
+// Set cuts a node off, or connects it again.
+func (c *Cable) Set(node int, cut bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.cut[node] = cut
@@ -74,8 +78,8 @@ func (c *cable) set(node int, cut bool) {
 	c.turn = make(chan struct{})
 }
 
-// carried returns the bytes that went between the nodes.
-func (c *cable) carried() (sum int64) {
+// Carried returns the bytes that went between the nodes.
+func (c *Cable) Carried() (sum int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, n := range c.bytes {
@@ -86,7 +90,7 @@ func (c *cable) carried() (sum int64) {
 
 // pass waits until nobody of a connection is cut off, and reports whether the test goes on. Who has made a connection is known once it says so:
 // only the greeting of the other goes before.
-func (c *cable) pass(from *int, to, size int) bool {
+func (c *Cable) pass(from *int, to, size int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for !c.over && c.held(*from, to) {
@@ -102,9 +106,9 @@ func (c *cable) pass(from *int, to, size int) bool {
 	return !c.over
 }
 
-func (c *cable) held(from, to int) bool { return c.cut[to] || from >= 0 && c.cut[from] }
+func (c *Cable) held(from, to int) bool { return c.cut[to] || from >= 0 && c.cut[from] }
 
-func (c *cable) accept(to int) {
+func (c *Cable) accept(to int) {
 	for {
 		in, err := c.fronts[to].Accept()
 		if err != nil {
@@ -129,7 +133,7 @@ func (c *cable) accept(to int) {
 }
 
 // copy passes on what comes. The first bytes of the side that has connected say who it is.
-func (c *cable) copy(w, r net.Conn, from *int, to int, look bool) {
+func (c *Cable) copy(w, r net.Conn, from *int, to int, look bool) {
 	defer w.Close()
 	defer r.Close()
 	b := make([]byte, 64<<10)
