@@ -162,9 +162,10 @@ func (x *shared) keepUp() {
 	if now.Sub(x.told) < time.Second {
 		return
 	}
+	stood := now.Sub(x.told) > silentNode/4 // the room stood still, and with it what servers tell of their players
 	x.told = now
 	x.part.Tell(x.here())
-	was := x.sequence
+	was := x.sequence && !stood
 	if x.sequence = x.part.Sequences(); !x.sequence {
 		return
 	}

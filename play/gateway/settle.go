@@ -98,7 +98,7 @@ func (x *shared) happens(n *news, a *asked) {
 		x.unseat(p, errResumed)
 		x.seated(p, a, n.tick)
 	case n.input == world.Away && p != nil:
-		x.unseat(p, errResumed)
+		x.unseat(p, errDrained) // this server stood still, and the others took it for dead: the client comes back
 		p.wentAway(n.tick)
 		r.away = slices.DeleteFunc(r.away, func(o *Player) bool { return o == p })
 		r.holdSeat(p, r.sim.Tick()+r.ticksOf(r.hub.hold()))
@@ -284,7 +284,9 @@ func refusalOf(kind wishKind, why world.Reason) Refusal {
 func (x *shared) reconcile() {
 	r := x.room
 	for _, p := range r.Players() {
-		if at, ok := r.sim.Seat(p.ID); !ok {
+		if at, ok := r.sim.Seat(p.ID); ok && at.Away {
+			x.unseat(p, errDrained) // as when the log says so
+		} else if !ok {
 			x.unseat(p, errResumed)
 			r.forget(p)
 			r.noteMember(p, message.MemberLeft)

@@ -59,7 +59,7 @@ type childIs struct {
 }
 
 // serveChild serves until its standard input ends, or until SIGTERM, as parley serve does. It says where in a line of JSON. One that counts tells each tick that it runs, with
-// the hash before it, and each line that was said, with its place in the log.
+// the hash before it, and each line and step, with its place in the log.
 func serveChild(what string) error {
 	var c childConfig
 	if err := json.Unmarshal([]byte(what), &c); err != nil {
@@ -92,7 +92,7 @@ func serveChild(what string) error {
 		if c.Quiet {
 			told = func(uint64, uint64) {}
 		}
-		game = countingGame(told, func(what string) { fmt.Fprintf(os.Stdout, "twice %s\n", what) })
+		game = countingGame(told)
 	}
 	s, err := parley.Start(game, parley.Config{
 		Replica: at(0), Stamp: at(1), Relay: at(2), Duplex: at(3), Sight: -1, DataDir: data, MaxPlayers: 4000, PerAddress: -1, Cluster: parley.ClusterOf(node), Log: log,
@@ -110,22 +110,28 @@ func serveChild(what string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	if c.Counts && !c.Quiet {
-		go tellLines(ctx, s)
+		go tellEvents(ctx, s)
 	}
 	go answer(node, s, stop)
 	<-ctx.Done()
 	return nil
 }
 
-// tellLines tells what is said.
-func tellLines(ctx context.Context, s *parley.Server) {
+// tellEvents tells what is said and done, when it is final.
+func tellEvents(ctx context.Context, s *parley.Server) {
 	for ctx.Err() == nil {
 		for ev, err := range s.Events(ctx, parley.MainRoom, parley.FromNow) {
 			if err != nil {
 				break
 			}
+			what := ""
 			if ev.Kind == parley.Said {
-				fmt.Fprintf(os.Stdout, "said %d %d %s\n", ev.Place.Tick, ev.Place.Index, ev.Text)
+				what = ev.Text
+			} else if step, ok := parley.As[pace](ev); ok {
+				what = stepOf(int(ev.Player), int(step.Nth))
+			}
+			if what != "" {
+				fmt.Fprintf(os.Stdout, "event %d %d %s\n", ev.Place.Tick, ev.Place.Index, what)
 			}
 		}
 	}

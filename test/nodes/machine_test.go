@@ -90,13 +90,11 @@ func (m *machine) takes(name, line string) {
 		var hash string
 		fmt.Sscan(rest, &tick, &hash)
 		m.story.tells(name, tick, hash)
-	case "said":
+	case "event":
 		var at place
 		fmt.Sscan(rest, &at.tick, &at.index)
 		parts := strings.SplitN(rest, " ", 3)
-		m.story.says(name, at, parts[2])
-	case "twice":
-		m.story.is(name + ": twice " + rest)
+		m.story.happens(name, at, parts[2])
 	case "is":
 		m.mu.Lock()
 		m.is = childIs{}

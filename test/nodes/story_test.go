@@ -11,7 +11,7 @@ import (
 // window is how many ticks may still be rewound: of those before, a server has told the last hash.
 const window = 40
 
-// story is what all servers have told of a room: of each tick the hash before it, by the server that ran it, and the lines that were said.
+// story is what all servers have told of a room: of each tick the hash before it, by the server that ran it, and what was said and done.
 type story struct {
 	mu      sync.Mutex
 	hashes  map[uint64]map[string]string // by tick and server
@@ -19,20 +19,21 @@ type story struct {
 	checked uint64
 	lives   map[string]uint64 // the newest tick that each server has told
 	killed  map[string]bool
-	lines   map[place]string
+	events  map[place]string // what was said or done
 	places  map[string]place
+	steps   map[int]int // by player
 	wrong   []string
 	ticks   int // that two servers or more have told
 }
 
-// place is where the log has a line.
+// place is where the log has something.
 type place struct {
 	tick  uint64
 	index uint32
 }
 
 func newStory() *story {
-	return &story{hashes: map[uint64]map[string]string{}, lives: map[string]uint64{}, killed: map[string]bool{}, lines: map[place]string{}, places: map[string]place{}}
+	return &story{hashes: map[uint64]map[string]string{}, lives: map[string]uint64{}, killed: map[string]bool{}, events: map[place]string{}, places: map[string]place{}, steps: map[int]int{}}
 }
 
 // tells notes a tick.
@@ -49,26 +50,33 @@ func (s *story) tells(by string, tick uint64, hash string) {
 	s.lives[by] = max(s.lives[by], tick)
 }
 
-// says notes a line. All servers have it at one place, and no line is at two.
-func (s *story) says(by string, at place, text string) {
+// happens notes a line or a step. All servers have it at one place, and nothing is at two.
+func (s *story) happens(by string, at place, what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if had, ok := s.lines[at]; ok && had != text {
-		s.wrong = append(s.wrong, fmt.Sprintf("the line at %v is %q, and %s has %q", at, had, by, text))
+	if had, ok := s.events[at]; ok && had != what {
+		s.wrong = append(s.wrong, fmt.Sprintf("at %v is %q, and %s has %q", at, had, by, what))
 	}
-	if was, ok := s.places[text]; ok && was != at {
-		s.wrong = append(s.wrong, fmt.Sprintf("%q was said twice, at %v and at %v", text, was, at))
+	switch was, ok := s.places[what]; {
+	case !ok:
+		s.events[at], s.places[what] = what, at
+		if row, isStep := rowOf(what); isStep {
+			s.steps[row]++
+		}
+	case was != at:
+		s.wrong = append(s.wrong, fmt.Sprintf("%q happened twice, at %v and at %v", what, was, at))
 	}
-	s.lines[at], s.places[text] = text, at
 }
 
-// is notes what is wrong by itself.
-func (s *story) is(wrong string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wrong = append(s.wrong, wrong)
+// stepOf writes a step of a player, and rowOf reads whose it is.
+func stepOf(row, nth int) string { return fmt.Sprintf("step of %d: %d", row, nth) }
+
+func rowOf(what string) (row int, ok bool) {
+	n, _ := fmt.Sscanf(what, "step of %d:", &row)
+	return row, n == 1
 }
 
+// tick returns the newest that was told.
 func (s *story) tick() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,20 +87,22 @@ func (s *story) tick() uint64 {
 func (s *story) said(from, to uint64) (lines []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for at, text := range s.lines {
-		if at.tick > from && at.tick <= to {
-			lines = append(lines, text)
+	for at, what := range s.events {
+		if _, isStep := rowOf(what); !isStep && at.tick > from && at.tick <= to {
+			lines = append(lines, what)
 		}
 	}
 	return lines
 }
 
-// has reports whether the log has a line.
-func (s *story) has(line string) bool {
+// has reports whether the log has what a player was told.
+func (s *story) has(n *notes) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.places[line]
-	return ok
+	return s.steps[n.row] >= n.steps && !slices.ContainsFunc(n.lines, func(line string) bool {
+		_, ok := s.places[line]
+		return !ok
+	})
 }
 
 // check compares all that can not change any more: no tick is missing, and no two servers differ.
