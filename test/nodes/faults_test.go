@@ -90,10 +90,19 @@ func (r *round) kills(i int) {
 	r.machines[i].kill()
 	r.plays("when one is dead", i)
 	r.pause(i)
+	r.noticed(i)
 	r.settled("at the servers that live")
 	r.machines[i].start()
 	r.end(i)
 	r.goHome()
+}
+
+// noticed waits until all players of a server that is dead know it.
+func (r *round) noticed(i int) {
+	r.t.Helper()
+	r.within("the players of the dead server try to come back", 30*time.Second, func() bool {
+		return !slices.ContainsFunc(r.witnesses, func(w *witness) bool { return r.at[w.number] == i && !w.wasAway() })
+	})
 }
 
 // stopped stops the sequencer for ten seconds: it goes on and believes that it still is.
@@ -138,7 +147,7 @@ func (r *round) full() {
 	}
 	f.Close()
 	r.plays("when a disk is full")
-	<-time.After(3 * time.Second)
+	r.within("its server says so", 30*time.Second, func() bool { return r.machines[2].ask("").Stats.StoreTrouble > 0 })
 	r.plays("when a disk has been full for a while")
 	if err := os.Remove(name); err != nil {
 		r.t.Fatal(err)

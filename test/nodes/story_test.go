@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -105,19 +106,13 @@ func (s *story) has(n *notes) bool {
 	})
 }
 
-// check compares all that can not change any more: no tick is missing, and no two servers differ.
-func (s *story) check(t *testing.T) {
-	t.Helper()
+// check compares all that can not change any more, and returns what is wrong: no tick is missing, and no two servers differ.
+func (s *story) check() (wrong []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, w := range s.wrong {
-		t.Error(w)
-	}
-	s.wrong = nil
-	if s.last < window {
-		return
-	}
-	for tick := s.checked; tick < s.last-window; tick++ {
+	wrong, s.wrong = s.wrong, nil
+	for ; s.checked+window < s.last; s.checked++ {
+		tick := s.checked
 		all := maps.Clone(s.hashes[tick])
 		for by := range all { // what it told last of ticks that could be rewound was not the end of it
 			if s.killed[by] && tick+window > s.lives[by] {
@@ -125,15 +120,57 @@ func (s *story) check(t *testing.T) {
 			}
 		}
 		delete(s.hashes, tick)
-		values := slices.Collect(maps.Values(all))
-		switch slices.Sort(values); {
+		values := slices.Sorted(maps.Values(all))
+		switch {
 		case len(values) == 0:
-			t.Errorf("nobody has told tick %d of %d", tick, s.last)
+			wrong = append(wrong, fmt.Sprintf("nobody has told tick %d of %d", tick, s.last))
 		case len(slices.Compact(values)) > 1:
-			t.Errorf("the worlds differ before tick %d: %v", tick, all)
+			wrong = append(wrong, fmt.Sprintf("the worlds differ before tick %d: %v", tick, all))
 		case len(all) > 1:
 			s.ticks++
 		}
 	}
-	s.checked = s.last - window
+	return wrong
+}
+
+// The story finds what it is there for.
+func TestTheStoryFindsWhatIsWrong(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		tell func(*story)
+		want string
+	}{
+		{"nothing", func(*story) {}, ""},
+		{"another world", func(s *story) { s.tells("b", 7, "other") }, "the worlds differ before tick 7"},
+		{"another world in the end", func(s *story) { s.tells("b", 7, "other"); s.tells("b", 7, "7") }, ""},
+		{"another world of one that was killed at once", func(s *story) { s.tells("c", 7, "other"); s.killed["c"] = true }, ""},
+		{"a hole", func(s *story) { delete(s.hashes, 9) }, "nobody has told tick 9"},
+		{"a line twice", func(s *story) { s.happens("a", place{3, 1}, "x says 1"); s.happens("a", place{4, 1}, "x says 1") }, "happened twice"},
+		{"a step twice", func(s *story) { s.happens("a", place{3, 1}, stepOf(1, 1)); s.happens("b", place{3, 2}, stepOf(1, 1)) }, "happened twice"},
+		{"two lines at a place", func(s *story) { s.happens("a", place{3, 1}, "x says 1"); s.happens("b", place{3, 1}, "x says 2") }, "has \"x says 2\""},
+		{"the same of two", func(s *story) { s.happens("a", place{3, 1}, "x says 1"); s.happens("b", place{3, 1}, "x says 1") }, ""},
+	} {
+		s := newStory()
+		for tick := range uint64(2 * window) {
+			s.tells("a", tick, fmt.Sprint(tick))
+			s.tells("b", tick, fmt.Sprint(tick))
+		}
+		tt.tell(s)
+		if got := strings.Join(s.check(), "; "); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %q", tt.name, got)
+		}
+	}
+	s := newStory()
+	s.happens("a", place{3, 1}, stepOf(5, 1))
+	s.happens("a", place{3, 2}, "x says 1")
+	for _, tt := range []struct {
+		told notes
+		want bool
+	}{
+		{notes{5, 1, []string{"x says 1"}}, true}, {notes{5, 2, nil}, false}, {notes{6, 1, nil}, false}, {notes{5, 1, []string{"x says 2"}}, false},
+	} {
+		if s.has(&tt.told) != tt.want {
+			t.Errorf("it has %+v: %t", tt.told, !tt.want)
+		}
+	}
 }

@@ -165,7 +165,9 @@ func (x *three) look() {
 		w.wrong = nil
 		w.mu.Unlock()
 	}
-	x.story.check(x.t)
+	for _, wrong := range x.story.check() {
+		x.t.Error(wrong)
+	}
 }
 
 // of hands the test over to a part of it.

@@ -249,6 +249,13 @@ func (w *witness) isIn() bool {
 	return w.in && !w.away && (w.had || !w.plays())
 }
 
+// wasAway reports whether it was away since begin.
+func (w *witness) wasAway() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.broken
+}
+
 // did returns how many steps were made.
 func (w *witness) did() int {
 	w.mu.Lock()
