@@ -1,7 +1,6 @@
 package parley
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -277,36 +276,15 @@ func (s *Server) Players() (list []Player, err error) {
 
 // Kick removes a player from a room and tells the player why. It returns ErrNoPlayer if the player is not there.
 func (s *Server) Kick(room string, id world.PlayerID, why string) error {
-	found := false
-	err := s.do(func() {
-		r := s.hub.Room(room)
-		found = r != nil && r.Kick(id, why)
-	})
-	if err == nil && !found {
+	found, err := s.hub.Kick(room, id, why)
+	if !found && (err == nil || errors.Is(err, ErrNoRoom)) {
 		return ErrNoPlayer
 	}
-	return err
+	return waited(err)
 }
 
 // Broadcast sends a chat message to the players of a room, or of all rooms if room is "". It returns an error, and sends nothing,
 // if the text is empty, longer than 512 bytes or not UTF-8, and ErrNoRoom if there is no such room.
 func (s *Server) Broadcast(room, text string) error {
-	var refused error
-	err := s.do(func() {
-		rooms := s.hub.Rooms()
-		if room != "" {
-			rooms = []*gateway.Room{s.hub.Room(room)}
-		}
-		for _, r := range rooms {
-			if r == nil {
-				refused = fmt.Errorf("%w: %s", ErrNoRoom, room)
-				return
-			}
-			if refused = r.Broadcast(text); refused != nil {
-				refused = fmt.Errorf("parley: broadcast: %w", refused)
-				return
-			}
-		}
-	})
-	return cmp.Or(err, refused)
+	return waited(s.hub.Broadcast(room, text))
 }

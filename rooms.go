@@ -2,6 +2,7 @@ package parley
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"parley/play/gateway"
@@ -50,6 +51,7 @@ type RoomState struct {
 	TickP99 time.Duration // how long a tick takes, of 99 in a hundred
 	Asleep  bool          // nobody is there, so it has no ticks
 	Kept    bool          // it is on disk, see Config.Keep
+	Node    string        // of a cluster's room: the server that runs it, this one if it does; empty if none does
 
 	Late      uint64        // ticks that began more than half a period late
 	LatelyP50 time.Duration // how long the newest ticks took, at most 256: half of them
@@ -59,38 +61,43 @@ type RoomState struct {
 // Open opens a room. The room sleeps until somebody enters: it has no ticks, and costs memory only. Open returns ErrRoomThere if
 // there is a room of that name, and ErrTooManyRooms if the server has Config.MaxRooms, or seven eighths of it with ByPlayers.
 func (s *Server) Open(r Room) error {
-	var refused error
-	if err := s.do(func() { _, refused = s.hub.Open(r.settings()) }); err != nil {
-		return err
-	}
-	return refused
+	return waited(s.hub.OpenRoom(r.settings()))
 }
 
 // CloseRoom tells the players of a room that it is closed, and ends it. If the room is kept, its files are removed, unless
 // Config.KeepHistory is set. It returns ErrNoRoom if there is no such room, and
 // ErrMainRoom for MainRoom.
 func (s *Server) CloseRoom(name string) error {
-	var refused error
-	if err := s.do(func() { refused = s.hub.CloseRoom(name) }); err != nil {
-		return err
-	}
-	return refused
+	return waited(s.hub.EndRoom(name))
 }
 
-// Rooms returns all rooms, by name.
+// Rooms returns all rooms, by name. Of rooms of a cluster that do not run on this server it says what the others told within the last second. If some do not
+// answer, what they run looks asleep.
 func (s *Server) Rooms() (list []RoomState, err error) {
+	elsewhere, silent := s.hub.Elsewhere()
+	if silent != nil {
+		s.Log().Warn("the list of rooms is not whole", "err", silent)
+	}
 	var lately []gateway.Lately
 	err = s.do(func() {
 		for _, r := range s.hub.Rooms() {
-			st := r.Stats()
-			list = append(list, RoomState{Room: roomOf(r.Settings()), Players: st.Players, Away: st.Away, Tick: st.Tick, TickP99: st.TickP99, Asleep: st.Asleep, Kept: st.Kept, Late: st.Late})
+			list = append(list, stateOf(r.Settings(), r.Stats(), s.hub.Node()))
 			lately = append(lately, r.Lately())
 		}
 	})
 	for i := range lately { // here, where no tick waits for it
 		list[i].LatelyP50, list[i].LatelyP99 = lately[i].Quantile(.5), lately[i].Quantile(.99)
 	}
-	return list, err
+	for _, r := range elsewhere {
+		r.RoomStats.Asleep = r.RoomStats.Asleep || r.Rests
+		list = append(list, stateOf(r.Settings, r.RoomStats, r.Node))
+	}
+	slices.SortStableFunc(list, func(a, b RoomState) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(list, func(a, b RoomState) bool { return a.Name == b.Name }), err
+}
+
+func stateOf(s gateway.Settings, st gateway.RoomStats, node string) RoomState {
+	return RoomState{Room: roomOf(s), Players: st.Players, Away: st.Away, Tick: st.Tick, TickP99: st.TickP99, Asleep: st.Asleep, Kept: st.Kept, Late: st.Late, Node: node}
 }
 
 func (r Room) settings() gateway.Settings {

@@ -5,21 +5,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/nats-io/nats.go"
+
+	"parley/cluster/core"
 )
 
 // SilentError says which nodes have not answered in time.
-type SilentError struct{ Nodes []uint64 }
-
-func (e *SilentError) Error() string {
-	names := make([]string, len(e.Nodes))
-	for i, id := range e.Nodes {
-		names[i] = NodeName(id)
-	}
-	return "cluster: no answer in time from node " + strings.Join(names, ", ")
-}
+type SilentError = core.SilentError
 
 // ErrNoNode means that no such node lives.
 var ErrNoNode = errors.New("cluster: no such node lives")

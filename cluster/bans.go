@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -30,6 +31,35 @@ func (n *Node) DeleteBan(ctx context.Context, name string) error {
 		return err
 	}
 	return n.remove(ctx, n.bans, key)
+}
+
+// Bans returns all bans that are kept.
+func (n *Node) Bans(ctx context.Context) (list map[string][]byte, err error) {
+	err = n.settle(ctx, "list bans", func(ctx context.Context) error {
+		list = map[string][]byte{}
+		w, err := n.bans.WatchAll(ctx, jetstream.IgnoreDeletes())
+		if err != nil {
+			return err
+		}
+		defer w.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case e, ok := <-w.Updates():
+				if !ok {
+					return errors.New("the list has no end")
+				}
+				if e == nil {
+					return nil
+				}
+				if name := nameOf(e.Key()); name != "" {
+					list[name] = e.Value()
+				}
+			}
+		}
+	})
+	return list, err
 }
 
 // WatchBans calls fn for each ban that holds, and for each that comes or goes, until the node is closed. Calls come one after another, from a

@@ -1,13 +1,16 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -79,8 +82,45 @@ func (n *Node) Rooms(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
+// ChangeRoom has a room have other settings, if it has those of before. It returns the settings that it has then, nil if there is no such room. The
+// room's log is that of its settings: it begins anew.
+func (n *Node) ChangeRoom(ctx context.Context, name string, before, after []byte) (now []byte, err error) {
+	key, err := token(name)
+	if err != nil {
+		return nil, err
+	}
+	value, err := json.Marshal(listing{n.fingerprint(), after, rand.Text()})
+	if err != nil {
+		return nil, err
+	}
+	err = n.settle(ctx, "change room "+name, func(ctx context.Context) error {
+		now = nil
+		e, err := n.directory.Get(ctx, key)
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var l listing
+		if err := json.Unmarshal(e.Value(), &l); err != nil || !bytes.Equal(l.Settings, before) {
+			now = l.Settings
+			return nil
+		}
+		if _, err = n.directory.Update(ctx, key, value, e.Revision()); err == nil {
+			now = after
+		}
+		return err // if another was faster, the next try sees it
+	})
+	return now, err
+}
+
 // EndRoom takes a room out of the directory and removes its log and its snapshots. All nodes are told, and close it.
 func (n *Node) EndRoom(ctx context.Context, name string) error {
+	settings, _, err := n.RoomSettings(ctx, name)
+	if err != nil {
+		return err
+	}
 	key, err := token(name)
 	if err != nil {
 		return err
@@ -88,8 +128,56 @@ func (n *Node) EndRoom(ctx context.Context, name string) error {
 	if err := n.remove(ctx, n.directory, key); err != nil {
 		return err
 	}
+	return n.ClearRoom(ctx, name, settings)
+}
+
+// EndRoomOf is EndRoom of the room that has these settings, and of none that came after it. It returns false if there is no such room any more.
+func (n *Node) EndRoomOf(ctx context.Context, name string, settings []byte) (ended bool, err error) {
+	key, err := token(name)
+	if err != nil {
+		return false, err
+	}
+	err = n.settle(ctx, "end room "+name, func(ctx context.Context) error {
+		e, err := n.directory.Get(ctx, key)
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var l listing
+		if json.Unmarshal(e.Value(), &l) == nil && !bytes.Equal(l.Settings, settings) {
+			return nil
+		}
+		err = n.directory.Purge(ctx, key, jetstream.LastRevision(e.Revision()), jetstream.PurgeTTL(markerTime))
+		ended = ended || err == nil
+		return err
+	})
+	if err != nil || !ended {
+		return false, err
+	}
+	return true, n.ClearRoom(ctx, name, settings)
+}
+
+// ClearRoom removes the log and the snapshots of a room that is not in the directory any more, or has other settings there.
+func (n *Node) ClearRoom(ctx context.Context, name string, settings []byte) error {
+	key, err := token(logOf(name, settings))
+	if err != nil {
+		return err
+	}
 	s := shelf{node: n, name: name, key: key}
 	return n.settle(ctx, "remove room "+name, s.clear)
+}
+
+// logOf returns the name of a room's log. A room that ended and came again has another: an append of a stage that has not heard of the end must not be
+// the beginning of the new one.
+func logOf(name string, settings []byte) string {
+	if len(settings) == 0 {
+		return name
+	}
+	h := fnv.New64a()
+	h.Write(settings)
+	return name + "." + strconv.FormatUint(h.Sum64(), 36)
 }
 
 // WatchRooms calls fn for each room that is there, and for each that comes or goes, until the node is closed. Calls come one after another,

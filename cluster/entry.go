@@ -11,24 +11,15 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"parley/cluster/core"
 )
 
 // SpentError says that a ticket has let somebody in already.
-type SpentError struct {
-	Room string // into which
-	Node uint64 // by which node
-}
-
-func (e *SpentError) Error() string {
-	return fmt.Sprintf("cluster: the ticket was used for room %q", e.Room)
-}
+type SpentError = core.SpentError
 
 // A Token is that of a session, as the store knows it.
-type Token struct {
-	Hash [32]byte
-	Room string
-	TTL  time.Duration // 0 is for ever
-}
+type Token = core.Token
 
 func spentKey(serial [16]byte) string { return "spent-" + hex.EncodeToString(serial[:]) }
 func tokenKey(hash [32]byte) string   { return "token-" + hex.EncodeToString(hash[:]) }

@@ -285,10 +285,10 @@ func (n *Node) tellRecord(key string, value []byte, revision uint64) {
 	r.spawn(func() { r.post(func() { r.core.HandleRecord(time.Now(), rec) }) }) // an owner that is busy holds up no other room
 }
 
-func (n *Node) room(name string) *Room {
+func (n *Node) room(log string) *Room {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.rooms[name]
+	return n.rooms[log]
 }
 
 func readRecord(b []byte, revision uint64) core.Record {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"parley/cluster/core"
 )
 
 // About is what a node says of itself, each second.
@@ -67,10 +69,7 @@ func (n *Node) fingerprint() string {
 }
 
 // NodeName writes the ID of a node, for people and for programs whose numbers have fewer bits.
-func NodeName(id uint64) string {
-	s := strconv.FormatUint(id, 16)
-	return strings.Repeat("0", 16-len(s)) + s
-}
+func NodeName(id uint64) string { return core.NodeName(id) }
 
 const nodesPrefix = "$KV.parley-nodes."
 

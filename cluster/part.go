@@ -27,11 +27,38 @@ func (n *Node) Settle(room string, settings []byte) ([]byte, error) {
 	return theirs, err
 }
 
-// Join begins this node's part in a room: it is Open, for an owner that does not know this package.
-func (n *Node) Join(room string, c core.PartConfig) (core.Part, error) {
-	r, err := n.Open(room, RoomConfig{Period: c.Period, World: c.World, Run: c.Run, Here: c.Here, Stopped: c.Stopped, Hash: c.Hash})
+// Join begins this node's part in a room of these settings: it is Open, for an owner that does not know this package.
+func (n *Node) Join(room string, settings []byte, c core.PartConfig) (core.Part, error) {
+	r, err := n.Open(room, RoomConfig{Log: logOf(room, settings), Period: c.Period, World: c.World, Run: c.Run, Here: c.Here, Stopped: c.Stopped, Hash: c.Hash})
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// Place returns the node that a new room of this node's schema is best given to, as LeastLoaded does, and where its players reach it.
+func (n *Node) Place() (node uint64, addrs map[string]string, ok bool) {
+	best, ok := n.LeastLoaded(n.fingerprint())
+	return best.ID, best.Addrs, ok
+}
+
+// Called returns what a node calls itself, and its ID if it has not said.
+func (n *Node) Called(id uint64) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if id == n.id && n.about.Name != "" {
+		return n.about.Name
+	}
+	if p := n.peers[id]; p != nil && p.about.Name != "" {
+		return p.about.Name
+	}
+	return NodeName(id)
+}
+
+// Living returns the IDs of the nodes that live.
+func (n *Node) Living() (ids []uint64) {
+	for _, info := range n.Nodes() {
+		ids = append(ids, info.ID)
+	}
+	return ids
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,9 @@ import (
 
 // RoomConfig sets up this node's part of a room.
 type RoomConfig struct {
+	// Log is the name of the room's log, if that is not the room's: a room that ended and came again must not find what is left of the one before.
+	Log string
+
 	Period time.Duration // of a tick
 	World  core.World
 
@@ -47,6 +51,7 @@ var ErrDiverged = world.ErrDiverged
 // Room is this node's part of a room. Its methods are for the owner's goroutine.
 type Room struct {
 	shelf
+	log     string
 	cfg     RoomConfig
 	core    *core.Room
 	timer   *time.Timer
@@ -67,17 +72,18 @@ type Room struct {
 // Open begins this node's part of a room: it loads the world, follows the log, and makes entries when it is the sequencer. Call it on
 // the owner's goroutine, or before that runs.
 func (n *Node) Open(name string, c RoomConfig) (*Room, error) {
-	key, err := token(name)
+	log := cmp.Or(c.Log, name)
+	key, err := token(log)
 	if err != nil {
 		return nil, err
 	}
-	r := &Room{shelf: shelf{node: n, name: name, key: key}, cfg: c}
+	r := &Room{shelf: shelf{node: n, name: name, key: key}, log: log, cfg: c}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
 	case n.rooms == nil:
 		return nil, errClosed
-	case n.rooms[name] != nil:
+	case n.rooms[log] != nil:
 		return nil, fmt.Errorf("cluster: room %q is open on this node: close it first", name)
 	}
 	r.ctx, r.cancel = context.WithCancel(n.ctx)
@@ -93,7 +99,7 @@ func (n *Node) Open(name string, c RoomConfig) (*Room, error) {
 		r.unsubscribe()
 		return nil, fmt.Errorf("cluster: room %q: %w", name, err)
 	}
-	n.rooms[name] = r
+	n.rooms[log] = r
 	if n.about.Draining {
 		r.core.Drain(time.Now())
 	}
@@ -112,8 +118,8 @@ func (r *Room) Close() {
 	r.stopped = true
 	n := r.node
 	n.mu.Lock()
-	if n.rooms[r.name] == r {
-		delete(n.rooms, r.name)
+	if n.rooms[r.log] == r {
+		delete(n.rooms, r.log)
 		add(&n.stats.Stats, r.seen.stats)
 	}
 	n.mu.Unlock()

@@ -2,21 +2,6 @@ package core
 
 import "time"
 
-// A Cluster is what the owner of rooms needs of a node: package cluster has it over NATS.
-type Cluster interface {
-	// ID tells this run of this node from all others. No player may know it.
-	ID() uint64
-
-	// Settle returns the settings of a room: those of the node that was the first to say some. It waits for the cluster, within bounds.
-	Settle(room string, settings []byte) ([]byte, error)
-
-	// Join begins this node's part in a room: it loads the world, follows the log, and makes entries when it is the sequencer.
-	Join(room string, c PartConfig) (Part, error)
-
-	// Drain has the node make no entries any more: other nodes do, if there are some.
-	Drain()
-}
-
 // PartConfig sets up a node's part in a room.
 type PartConfig struct {
 	Period time.Duration // of a tick
@@ -43,6 +28,10 @@ type Part interface {
 
 	// Sequences reports whether this node makes the room's entries.
 	Sequences() bool
+
+	// Move has this node give the room to another that has a stage of it, or, with 0, to the one that asks first. It returns false if this node does not
+	// make the entries.
+	Move(node uint64) bool
 
 	// Close ends this node's part in the room.
 	Close()

@@ -110,16 +110,41 @@ func (x *shared) comeBack(s *Seat, p *Player) error {
 	return nil
 }
 
-// enters asks for what brings a connection into the room.
+// enters asks for what brings a connection into the room. First its token must be known to all servers: its player may be told it as soon as the log
+// has the wish.
 func (x *shared) enters(s *Seat, kind wishKind, body []byte) {
 	r := x.room
-	if !x.ask(asked{kind: kind, seat: s}, body) {
-		r.unseat(s)
-		r.hub.refuse(s, RefusedBusy)
-		return
-	}
 	s.entering = true
 	r.entering++
+	if s.account {
+		x.entersNow(s, kind, body, nil)
+		return
+	}
+	then := func(err error) { r.do(func() { x.entersNow(s, kind, body, err) }) }
+	if !x.all.note(sha256.Sum256(s.token[:]), r.Name(), then) {
+		x.entersNow(s, kind, body, RefusedBusy)
+	}
+}
+
+func (x *shared) entersNow(s *Seat, kind wishKind, body []byte, err error) {
+	r := x.room
+	var why error
+	switch {
+	case r.state == roomEnded:
+		why = s.noRoom()
+	case s.left:
+		why = errResumed // nobody is told
+	case err != nil, !x.ask(asked{kind: kind, seat: s}, body):
+		why = RefusedBusy
+	default:
+		return
+	}
+	s.entering = false
+	r.entering--
+	r.unseat(s)
+	if !s.left {
+		r.hub.refuse(s, why)
+	}
 }
 
 // early keeps what a connection asks for that is not in yet. Alone, a server lets it in with the next tick; here that is when the log has
@@ -182,8 +207,9 @@ func (x *shared) keepUp() {
 
 // here lists the players who are connected to this server.
 //
-//	here    players: number u16, dialect and carrier u8: message.Via
-func (x *shared) here() (b []byte) {
+//	here    server u64, players: number u16, dialect and carrier u8: message.Via
+func (x *shared) here() []byte {
+	b := binary.LittleEndian.AppendUint64(nil, x.node)
 	for _, p := range x.room.players {
 		if p.seat != nil && len(b) < maxHere {
 			b = append(binary.LittleEndian.AppendUint16(b, uint16(p.ID)), byte(p.via()))
@@ -199,9 +225,24 @@ func (x *shared) hear(b []byte) { x.claims = append(x.claims, b) }
 func (x *shared) hearAll() {
 	now := time.Now()
 	for _, b := range x.claims {
-		for ; len(b) >= 3; b = b[3:] {
+		if len(b) < 8 {
+			continue
+		}
+		node, many := binary.LittleEndian.Uint64(b), (len(b)-8)/3
+		if node == x.elseNode || many >= x.elseMany || now.Sub(x.elseAt) > claimTime {
+			x.elseNode, x.elseMany, x.elseAt = node, many, now
+		}
+		for b = b[8:]; len(b) >= 3; b = b[3:] {
 			x.heard[world.PlayerID(binary.LittleEndian.Uint16(b))] = now
 		}
 	}
 	x.claims = nil
+}
+
+// heir returns the server that has most of the room's players, 0 if none has any.
+func (x *shared) heir(now time.Time) uint64 {
+	if x.elseMany == 0 || now.Sub(x.elseAt) > claimTime {
+		return 0
+	}
+	return x.elseNode
 }

@@ -12,6 +12,11 @@ import (
 // View calls fn with the world of a room between two ticks, on the caller's goroutine. The room waits for it, and no other
 // does. In fn, methods that wait for the hub return ErrPlaying. fn must not change the world, or keep it.
 func (h *Hub) View(name string, fn func(*world.World)) error {
+	if h.together != nil {
+		if err := h.Bring(name); err != nil {
+			return err
+		}
+	}
 	lent := make(chan *Room, 1)
 	if _, err := h.post(func() { h.lend(name, lent) }); err != nil {
 		return err

@@ -1,20 +1,46 @@
 package gateway
 
 import (
+	"context"
+	"time"
+
 	"parley/cluster/core"
 	"parley/world"
 )
 
 // Nodes are the servers that have a hub's rooms together. A program that makes none has none of the code for them: a hub reaches it by
-// this type alone.
+// the interfaces below alone.
 type Nodes struct {
-	share func(*Room) error
+	join  func(*Hub) together
 	drain func()
 }
 
 // NewNodes has a hub share its rooms with the servers of a cluster.
 func NewNodes(c core.Cluster) *Nodes {
-	return &Nodes{func(r *Room) error { return r.share(c) }, c.Drain}
+	return &Nodes{func(h *Hub) together { return newAlliance(h, c) }, c.Drain}
+}
+
+// together is what a hub does otherwise whose rooms other servers run too: alliance is the only one.
+type together interface {
+	// Of the hub's goroutine.
+	main(s Settings) (*Room, error)
+	mainAgain(old *Room)
+	begin() error
+	ended(r *Room)
+	seek(s *Seat, again func(why error))
+	soon(fn func())
+	sweep(now time.Time)
+
+	// Of any goroutine.
+	node() string
+	note(t world.TokenHash, room string, then func(err error)) bool
+	spend(ctx context.Context, list []spending)
+	open(s Settings) error
+	closeRoom(name string) error
+	bring(ctx context.Context, name string) error
+	elsewhere() ([]RoomElsewhere, error)
+	order(o order, room string) (found bool, err error)
+	end()
 }
 
 // elsewhere is what a room does otherwise that other servers run too: shared is the only one.
@@ -25,8 +51,9 @@ type elsewhere interface {
 	next()
 	close()
 	ended()
-	wait(fn func()) bool
+	wait(fn func()) (waits, full bool)
 	sequences() bool
+	spent(serial world.Serial) bool
 	join(s *Seat, name string)
 	comeBack(s *Seat, p *Player) error
 	leave(s *Seat, goodbye bool)

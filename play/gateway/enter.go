@@ -19,38 +19,61 @@ func (h *Hub) enter(s *Seat, name string) {
 	if s.room != nil && !s.considered || s.left || s.kicked != nil {
 		return
 	}
-	r, err := h.roomFor(s)
-	if err != nil {
-		h.refuse(s, err)
-		return
-	}
-	r.do(func() { r.enter(s, name) })
+	h.withRoom(s, func(r *Room, err error) {
+		switch {
+		case r != nil:
+			r.do(func() { r.enter(s, name) })
+		case !s.left:
+			h.refuse(s, err)
+		}
+	})
 }
 
-// roomFor returns the room that somebody wants to enter, or why there is none.
-func (h *Hub) roomFor(s *Seat) (r *Room, err error) {
-	switch {
+// withRoom calls fn with the room that somebody wants to enter, or why there is none: at once, or when a room of a cluster runs here.
+func (h *Hub) withRoom(s *Seat, fn func(r *Room, err error)) {
+	r := h.roomFor(s)
+	switch session := s.pass != nil && s.pass.Kind == message.PassSession; {
 	case h.draining != nil:
-		return nil, RefusedDrained
-	case s.pass != nil && s.pass.Kind == message.PassSession:
-		if r = h.sessions[s.pass.token]; r == nil {
-			return nil, h.gate.noSession()
-		}
-		return r, nil
-	case s.pass != nil:
-		if r = h.rooms[s.pass.Room]; r != nil && s.pass.match && !r.settings.Match {
-			r = nil // one of that name, but not the one that the ticket was made for
-		}
-	case s.wants != "":
-		r = h.rooms[s.wants]
+		fn(nil, RefusedDrained)
+	case r != nil:
+		fn(r, nil)
+	case s.seeking: // it has asked for something else meanwhile
+	case h.together != nil:
+		s.seeking = true
+		h.together.seek(s, func(why error) {
+			if s.seeking = false; why == nil {
+				if r = h.roomFor(s); r == nil { // it has ended meanwhile
+					why = s.noRoom()
+				}
+			}
+			fn(r, why)
+		})
+	case session:
+		fn(nil, h.gate.noSession())
 	default:
-		r = h.rooms[MainRoom]
-	}
-	if r == nil {
 		h.gate.otherRoom()
-		return nil, RefusedRoom
+		fn(nil, RefusedRoom)
 	}
-	return r, nil
+}
+
+// roomFor returns the room that somebody wants to enter, nil if there is none here.
+func (h *Hub) roomFor(s *Seat) *Room {
+	switch {
+	case s.pass != nil && s.pass.Kind == message.PassSession:
+		if r := h.sessions[s.pass.token]; r != nil || s.led == "" {
+			return r
+		}
+		return h.rooms[s.led]
+	case s.pass != nil:
+		r := h.rooms[s.pass.Room]
+		if r != nil && s.pass.match && !r.settings.Match {
+			return nil // one of that name, but not the one that the ticket was made for
+		}
+		return r
+	case s.wants != "":
+		return h.rooms[s.wants]
+	}
+	return h.rooms[MainRoom]
 }
 
 // noRoom is the answer to a pass that leads to a room which has ended.
@@ -85,14 +108,24 @@ func (r *Room) enter(s *Seat, name string) {
 		h.refuse(s, s.noRoom())
 		return
 	}
-	if r.shared != nil && r.shared.wait(func() { r.enter(s, name) }) {
-		return
+	if r.shared != nil {
+		if waits, full := r.shared.wait(func() { r.enter(s, name) }); full {
+			r.giveBack(s)
+			h.refuse(s, RefusedBusy)
+			return
+		} else if waits {
+			return
+		}
 	}
 	if r.sim.Full() { // the entry of this tick: in the next
 		r.later = append(r.later, func() { r.enter(s, name) })
 		return
 	}
 	if p, err := r.returning(s, name); p != nil || err != nil {
+		if p == nil && s.isEarly(r) {
+			h.together.soon(func() { r.do(func() { r.enter(s, name) }) })
+			return
+		}
 		if err == nil {
 			if r.shared != nil {
 				err = r.shared.comeBack(s, p)
@@ -114,6 +147,7 @@ func (r *Room) enter(s *Seat, name string) {
 	}
 	asks := s.pass != nil && (s.pass.Kind == message.PassTicket || s.pass.Name != "")
 	if err == nil && asks {
+		s.use = fmt.Sprintf("%s@%d", r.Name(), r.settings.Opened)
 		err = h.gate.spend(s)
 	}
 	if err != nil {
@@ -161,6 +195,11 @@ func (r *Room) returning(s *Seat, name string) (*Player, error) {
 	return nil, nil
 }
 
+// isEarly reports whether a session is known to be in a room whose stage here may have yet to run the entry with it.
+func (s *Seat) isEarly(r *Room) bool {
+	return s.led == r.Name() && r.state != roomEnded && !s.left && time.Since(s.ledAt) < earlyTime
+}
+
 // isOver reports whether the player was kicked or has said goodbye, and its connection has yet to end: "The client's goodbye, a kick
 // or a ban ends it at once" (entry). The goodbye may wait in the list of another dialect than the one that reads its pass.
 func (p *Player) isOver() bool { return p.seat != nil && (p.seat.kicked != nil || p.seat.bade.Load()) }
@@ -196,6 +235,7 @@ func (r *Room) settleTicket(v verdict) {
 		r.unseat(s)
 		r.hub.refuse(s, banned(""))
 	case v.err != nil:
+		r.hub.gate.counted(v.err)
 		r.unseat(s)
 		r.hub.refuse(s, v.err)
 	default:
@@ -367,6 +407,9 @@ func (r *Room) mayEnter(s *Seat) error {
 		return RefusedCrowd
 	}
 	if s.pass != nil && s.pass.Kind == message.PassTicket {
+		if r.shared != nil && r.shared.spent(s.pass.serial) {
+			return RefusedUsed
+		}
 		return h.gate.refusal(s.pass)
 	}
 	return nil
@@ -478,18 +521,36 @@ func (s *Seat) forgo(r *Room) {
 // consider finds out what a pass is worth before its bearer enters, and reserves the number that the bearer will have: for
 // duplex, whose clients ask.
 func (h *Hub) consider(s *Seat) {
-	r, err := h.roomFor(s)
-	if err != nil {
+	h.withRoom(s, func(r *Room, err error) {
+		if r != nil {
+			r.do(func() { r.judgePass(s) })
+			return
+		}
 		s.verdict = err
 		h.answered = append(h.answered, s)
+	})
+}
+
+// judgePass has a seat told what its pass is worth. The room is quiet.
+func (r *Room) judgePass(s *Seat) {
+	h := r.hub
+	if s.left {
 		return
 	}
-	r.do(func() {
-		if !s.left {
-			s.verdict = r.consider(s)
-			h.answered = append(h.answered, s)
+	full := false
+	if r.shared != nil && r.state != roomEnded {
+		var waits bool
+		if waits, full = r.shared.wait(func() { r.judgePass(s) }); waits && !full {
+			return
 		}
-	})
+	}
+	if s.verdict = RefusedBusy; !full {
+		if s.verdict = r.consider(s); s.verdict == error(RefusedSession) && s.isEarly(r) {
+			h.together.soon(func() { r.do(func() { r.judgePass(s) }) })
+			return
+		}
+	}
+	h.answered = append(h.answered, s)
 }
 
 func (r *Room) consider(s *Seat) error {
@@ -511,6 +572,9 @@ func (r *Room) consider(s *Seat) error {
 		return RefusedFull
 	default:
 		if s.pass != nil && s.pass.Kind == message.PassTicket {
+			if r.shared != nil && r.shared.spent(s.pass.serial) {
+				return RefusedUsed
+			}
 			if err := r.hub.gate.refusal(s.pass); err != nil {
 				return err
 			}

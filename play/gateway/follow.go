@@ -42,6 +42,7 @@ func (e *GapError) Error() string {
 // *GapError, ErrFailed, ErrNoRoom, ErrEnded. It ends without one when the room has ended and there is no other of its name.
 func (h *Hub) Follow(ctx context.Context, name string, after Place) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
+		_ = h.Bring(name) // if it cannot, there are no events here, and that is said
 		f := follower{h: h, ctx: ctx, name: name, at: after, yield: yield}
 		for {
 			more, err := f.round()

@@ -207,6 +207,13 @@ func (g *Gatekeeper) spend(s *Seat) error {
 	return err
 }
 
+// counted counts a ticket that was found used when it was to be spent.
+func (g *Gatekeeper) counted(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.count(err)
+}
+
 // count counts a ticket that was shown again, or has expired by the file of those that were spent.
 func (g *Gatekeeper) count(err error) {
 	switch err {

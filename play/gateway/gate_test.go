@@ -35,7 +35,8 @@ func (d *desk) show(h *Hub, pass []byte) (*Seat, error) {
 	if s.pass, err = h.gate.Judge(s.from, pass); err != nil {
 		return s, err
 	}
-	if _, err := h.roomFor(s); err != nil {
+	h.withRoom(s, func(_ *Room, why error) { err = why })
+	if err != nil {
 		return s, err
 	}
 	if s.pass != nil && s.pass.Kind == message.PassTicket {

@@ -118,6 +118,7 @@ type Hub struct {
 	welcomed []*Seat   // and that they are
 	answered []*Seat   // and what their passes are worth
 	sessions map[world.TokenHash]*Room
+	together together // nil unless other servers run the rooms too
 	departs  departures
 	leaving  []*Room  // that end with the next visit
 	tapped   []*Room  // that somebody follows
@@ -195,6 +196,17 @@ func New(c Config) (*Hub, error) {
 	if c.Shelf != nil {
 		h.notify, h.node = c.Shelf.Notify(), newNode()
 	}
+	if c.Cluster != nil {
+		c.SpentFile = "" // the cluster knows which tickets were used
+	}
+	if h.gate, err = newGatekeeper(c.TicketKey, c.SpentFile, h.log); err != nil {
+		return nil, err
+	}
+	h.gate.spent.told = h.rouse
+	if c.Cluster != nil {
+		h.together = c.Cluster.join(h)
+		h.gate.spent.claim = h.together.spend
+	}
 	h.resume()
 	if h.main = h.rooms[MainRoom]; h.main == nil {
 		if h.main, err = h.newMain(); err != nil {
@@ -207,10 +219,6 @@ func New(c Config) (*Hub, error) {
 			return nil, fmt.Errorf("gateway: the recording: %w", err)
 		}
 	}
-	if h.gate, err = newGatekeeper(c.TicketKey, c.SpentFile, h.log); err != nil {
-		return nil, err
-	}
-	h.gate.spent.told = h.rouse
 	return h, nil
 }
 
@@ -349,6 +357,9 @@ func (h *Hub) Shutdown(late context.Context) error {
 		})
 	}
 	wg.Wait()
+	if h.together != nil {
+		h.together.end()
+	}
 	return errors.Join(append(errs, h.gate.close(late))...)
 }
 

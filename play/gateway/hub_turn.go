@@ -44,6 +44,11 @@ func (h *Hub) loop(ctx context.Context) error {
 			r.shared.next()
 		}
 	}
+	if h.together != nil {
+		if err := h.together.begin(); err != nil {
+			return err
+		}
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

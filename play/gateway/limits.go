@@ -251,4 +251,64 @@ const (
 
 	// maxHere bounds what a server tells of its players once a second: those of 20,000.
 	maxHere = 60 << 10
+
+	// maxStarts bounds the stages of rooms of a cluster that are made or loaded at once: each may read a snapshot of 10 MiB. With more, whoever wants to
+	// enter another is told to come again.
+	maxStarts = 64
+
+	// An address may have startBurst stages made at once and startRate more a second, and all together startsBurst and startsRate: strangers must not have
+	// this server load and run all rooms of a cluster.
+	startRate   = 1
+	startBurst  = 16
+	startsRate  = 16
+	startsBurst = 128
+
+	// stageIdle is how long a stage stays at most of which no player of this server is.
+	stageIdle = time.Minute
+
+	// maxEntering bounds those who wait for one stage to be made or loaded.
+	maxEntering = 1024
+
+	// awaitTime is how long a room that the directory does not have is waited for, and maxAwaits how many wait: it may have been opened elsewhere a moment ago.
+	awaitTime = 250 * time.Millisecond
+	maxAwaits = 256
+
+	// A session is looked up in the store of a cluster: at most maxLooking at once, with maxLookups that wait, lookRate a second of an address, which may
+	// have all its seats come back at once, and looksRate a second in all. Anybody can send tokens that nobody has, and the store is all servers'.
+	maxLooking = 64
+	maxLookups = 1024
+	lookRate   = 8
+	looksRate  = 200
+	looksBurst = 2048
+	lookTime   = 5 * time.Second
+
+	// earlyTime is how long a stage may be behind the store that knows a token, and soonTime how often it is looked at.
+	earlyTime = 3 * time.Second
+	soonTime  = 50 * time.Millisecond
+
+	// maxNotes bounds the tokens on their way to the store, some 1 MiB.
+	maxNotes = 8192
+
+	// tokenTime is how long the store keeps a token that no server notes again. They do so twice in that time.
+	tokenTime = time.Hour
+
+	// openTime bounds how long the operator waits for a room of a cluster to be opened or closed: longer than the cluster elects a leader.
+	openTime = 20 * time.Second
+
+	// claimTime is for how long what a server has said of its players counts.
+	claimTime = 3 * time.Second
+
+	// clearTime is how long the log stays of a main room that its game has ended, for servers that are behind, and lateTime how long such a server waits.
+	clearTime = time.Minute
+	lateTime  = 15 * time.Second
+
+	// overTime is how long the log stays of another room that its game has ended. A server that is further behind says that the room was closed.
+	overTime = 2 * time.Second
+
+	// askEach is how often other servers are asked at most which rooms they run: strangers have it asked when they look at the list of rooms.
+	askEach = time.Second
+
+	// orphanEach is how often it is looked for rooms that no server runs, and orphanLooks how often one is seen before it is ended.
+	orphanEach  = 30 * time.Second
+	orphanLooks = 3
 )

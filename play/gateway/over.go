@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 	"time"
 )
@@ -116,9 +115,6 @@ func (h *Hub) stampOpened() int64 {
 
 // openMainAgain opens the main room anew when its game has ended it, with the settings that it had.
 func (h *Hub) openMainAgain(old *Room) error {
-	if old.shared != nil {
-		return errors.New("gateway: the main room of a cluster does not begin anew yet")
-	}
 	sim, err := old.sim.Again()
 	if err != nil {
 		return err

@@ -73,9 +73,8 @@ func (r *Room) say(s *Seat, tag uint32, text []byte) world.Reason {
 	return world.Accepted
 }
 
-// Broadcast sends a line of chat from the server to the players of a room. It refuses a text that is empty, over maxChat or not
-// UTF-8. Call it in Do.
-func (r *Room) Broadcast(text string) error {
+// checkLine refuses a text that the server may not say: one that is empty, over maxChat or not UTF-8.
+func checkLine(text string) error {
 	switch {
 	case text == "":
 		return errors.New("the text is empty")
@@ -84,6 +83,20 @@ func (r *Room) Broadcast(text string) error {
 	case !utf8.ValidString(text):
 		return errors.New("the text is not UTF-8")
 	}
+	return nil
+}
+
+// Broadcast sends a line of chat from the server to the players of a room. Call it in Do.
+func (r *Room) Broadcast(text string) error {
+	if err := checkLine(text); err != nil {
+		return err
+	}
+	r.tell(text)
+	return nil
+}
+
+// tell has the server say a line.
+func (r *Room) tell(text string) {
 	r.do(func() {
 		switch {
 		case r.shared != nil && r.state == roomQuiet:
@@ -93,7 +106,6 @@ func (r *Room) Broadcast(text string) error {
 			r.said = append(r.said, Line{Name: message.ServerName, Text: []byte(text)})
 		}
 	})
-	return nil
 }
 
 // Kick removes a player and tells it why. Call it in Do.

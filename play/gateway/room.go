@@ -148,11 +148,9 @@ type stage interface {
 
 // newRoom makes a room of settings that were checked.
 func (h *Hub) newRoom(s Settings) (*Room, error) {
-	s.MaxPlayers = cmp.Or(s.MaxPlayers, h.cfg.MaxPlayers)
-	if s.Idle == 0 && s.Name != MainRoom {
-		s.Idle = defaultIdle
+	if s = h.fill(s); h.together != nil {
+		return h.together.main(s)
 	}
-	s.Opened = h.stampOpened()
 	c := h.cfg.World
 	c.Seed, c.Mode = s.Seed, s.Mode
 	sim, err := world.New(h.cfg.Game, c)
@@ -160,10 +158,17 @@ func (h *Hub) newRoom(s Settings) (*Room, error) {
 		return nil, err
 	}
 	r := h.newRoomOf(s, sim)
-	if h.cfg.Cluster != nil {
-		return r, h.cfg.Cluster.share(r)
-	}
 	return r, r.keep()
+}
+
+// fill gives settings what was left out.
+func (h *Hub) fill(s Settings) Settings {
+	s.MaxPlayers = cmp.Or(s.MaxPlayers, h.cfg.MaxPlayers)
+	if s.Idle == 0 && s.Name != MainRoom {
+		s.Idle = defaultIdle
+	}
+	s.Opened = h.stampOpened()
+	return s
 }
 
 // newRoomOf makes a room of a world.

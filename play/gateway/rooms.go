@@ -28,9 +28,7 @@ func (h *Hub) Open(s Settings) (*Room, error) {
 		return nil, err
 	}
 	h.rooms[s.Name] = r
-	if r.shared == nil {
-		r.state, r.empty = roomAsleep, time.Now()
-	}
+	r.state, r.empty = roomAsleep, time.Now()
 	return r, nil
 }
 
@@ -97,10 +95,15 @@ func (h *Hub) end(r *Room, why error) {
 	}
 	h.leaving = append(h.leaving, r)
 	if r == h.main {
-		h.failed = why
-		if r.over != nil {
+		switch h.failed = why; {
+		case h.together != nil && (r.over != nil || why == errRoomClosed):
+			h.failed = nil
+			h.together.mainAgain(r)
+		case r.over != nil:
 			h.failed = h.openMainAgain(r)
 		}
+	} else if h.together != nil && r.over != nil {
+		h.together.ended(r)
 	}
 	later := r.later
 	r.later = nil
@@ -222,7 +225,10 @@ func (h *Hub) rest(now time.Time) {
 	if now.Sub(h.swept) < time.Second {
 		return
 	}
-	h.swept = now
+	if h.swept = now; h.together != nil {
+		h.together.sweep(now)
+		return
+	}
 	for _, r := range h.rooms {
 		if r.state == roomAsleep && r.settings.Idle > 0 && now.Sub(r.empty) >= r.settings.Idle {
 			h.end(r, errRoomClosed)

@@ -31,6 +31,11 @@ type Seat struct {
 	carrier   string         // what brings its packets
 	logNumber uint32         // of the connection, in the log
 
+	led     string    // the room that the store has for its session
+	ledAt   time.Time // when it said so
+	seeking bool      // its room is looked for
+	use     string    // what its ticket is used for, in a cluster
+
 	considered bool    // its pass was found good, and it has not entered yet
 	entering   bool    // its ticket is being spent, or its name looked up
 	counted    bool    // it is one of its address

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -20,6 +19,7 @@ import (
 // is quiet, and the hub may use both.
 type shared struct {
 	room *Room
+	all  *alliance
 	part core.Part
 	node uint64
 	quit chan struct{} // closed when the room has ended
@@ -32,6 +32,13 @@ type shared struct {
 	heard    map[world.PlayerID]time.Time
 	told     time.Time // when the others were told who is here
 	sequence bool      // this server made the entries when it was looked at last
+	text     []byte    // what the directory has of it
+	used     time.Time // when somebody of this server last had to do with the room
+	empty    time.Time // since when nobody is in it; zero if somebody is
+	ending   bool      // it is being taken out of the directory
+	elseNode uint64    // the server that has claimed most players lately
+	elseMany int       // how many
+	elseAt   time.Time // when
 
 	// Of who has the world.
 	doing  []func()
@@ -54,56 +61,19 @@ type shared struct {
 const far = 1000 * time.Hour
 
 // share makes a room one of the cluster. The world is new.
-func (r *Room) share(c core.Cluster) error {
-	mine, err := json.Marshal(opening{r.settings, r.sim.Schema().Fingerprint()})
-	if err != nil {
-		return err
-	}
-	theirs, err := c.Settle(r.Name(), mine)
-	if err != nil {
-		return fmt.Errorf("gateway: room %s: %w", r.Name(), err)
-	}
-	if !bytes.Equal(theirs, mine) {
-		if err := r.settleFor(theirs); err != nil {
-			return err
-		}
-	}
+func (r *Room) share(a *alliance, o *opening) (err error) {
+	c := a.cluster
 	x := &shared{
-		room: r, node: c.ID(), quit: make(chan struct{}), goOn: make(chan struct{}), heard: map[world.PlayerID]time.Time{},
-		names: map[string]int{}, roster: map[world.PlayerID]string{},
+		room: r, all: a, node: c.ID(), quit: make(chan struct{}), goOn: make(chan struct{}), heard: map[world.PlayerID]time.Time{},
+		names: map[string]int{}, roster: map[world.PlayerID]string{}, used: time.Now(), text: o.text,
 	}
 	r.shared, r.state, r.next = x, roomQuiet, r.hub.epoch.Add(far)
 	r.sim.Keep(x.node, 0)
-	r.hub.awake = append(r.hub.awake, r)
-	x.part, err = c.Join(r.Name(), core.PartConfig{Period: r.hub.every(), World: x, Run: x.run, Here: x.hear, Stopped: x.stopped, Hash: r.sim.World().Hash})
+	x.part, err = c.Join(r.Name(), o.text, core.PartConfig{Period: r.hub.every(), World: x, Run: x.run, Here: x.hear, Stopped: x.stopped, Hash: r.sim.World().Hash})
+	if err == nil {
+		r.hub.awake = append(r.hub.awake, r)
+	}
 	return err
-}
-
-// opening is what the first server says of a room.
-type opening struct {
-	Settings
-	Fingerprint uint64 // of the game's schema
-}
-
-// settleFor has the room be as another server has opened it.
-func (r *Room) settleFor(theirs []byte) error {
-	o, fingerprint := opening{Settings: r.settings}, r.sim.Schema().Fingerprint()
-	if err := json.Unmarshal(theirs, &o); err != nil {
-		return fmt.Errorf("gateway: the settings of room %s: %w", r.Name(), err)
-	}
-	if o.Fingerprint != fingerprint {
-		return fmt.Errorf("gateway: room %s is of a game with the schema %016x, and this game's is %016x: serve it in a cluster of its own", r.Name(), o.Fingerprint, fingerprint)
-	}
-	s := o.Settings
-	s.Name = r.Name()
-	c := r.hub.cfg.World
-	c.Seed, c.Mode = s.Seed, s.Mode
-	sim, err := world.New(r.hub.cfg.Game, c)
-	if err != nil {
-		return err
-	}
-	r.settings, r.sim, r.land.sim = s, sim, sim
-	return nil
 }
 
 // run is PartConfig.Run: any goroutine may call it.
@@ -117,12 +87,23 @@ func (x *shared) run(fn func()) bool {
 	return false
 }
 
-// wait has something done when the world is loaded, and reports whether it is to wait for that.
-func (x *shared) wait(fn func()) bool {
-	if !x.open {
-		x.waiting = append(x.waiting, fn)
+// wait has something done when the world is loaded, and reports whether it is to wait for that. full means that too much waits already, and it
+// is not done.
+func (x *shared) wait(fn func()) (waits, full bool) {
+	if x.open {
+		return false, false
 	}
-	return !x.open
+	if len(x.waiting) >= maxEntering {
+		return true, true
+	}
+	x.waiting = append(x.waiting, fn)
+	return true, false
+}
+
+// spent reports whether a ticket was used in this room.
+func (x *shared) spent(serial world.Serial) bool {
+	_, spent := x.room.sim.Spent(serial)
+	return spent
 }
 
 // sequences reports whether this server makes the entries.

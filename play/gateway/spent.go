@@ -51,6 +51,9 @@ type spentTickets struct {
 	// isAccount, if set, reports whether a name is that of an account.
 	isAccount func(ctx context.Context, name string) (bool, error)
 
+	// claim, if set, spends tickets in a whole cluster, and says with the err of each why it did not: no serials are kept here then.
+	claim func(ctx context.Context, list []spending)
+
 	// told is called when there are verdicts.
 	told func()
 
@@ -77,8 +80,10 @@ type spending struct {
 	expires int64
 	name    string
 	seat    *Seat
-	guest   bool // no ticket, but somebody whose name may be that of an account
-	mark    bool // no ticket, but the latest expiry that was forgotten
+	guest   bool   // no ticket, but somebody whose name may be that of an account
+	mark    bool   // no ticket, but the latest expiry that was forgotten
+	use     string // of a ticket that is claimed: for what
+	err     error  // of claim
 }
 
 // verdict says that the ticket of a seat is spent, and what its player is called, or why not.
@@ -211,7 +216,7 @@ func (b *spentTickets) unspend(serial [16]byte) {
 func (b *spentTickets) spend(s *Seat) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if s.pass.Kind != message.PassTicket {
+	if s.pass.Kind != message.PassTicket || b.claim != nil {
 		if b.closed || len(b.waiting) >= maxNaming {
 			b.failed++
 			return RefusedBusy
@@ -239,11 +244,12 @@ func (b *spentTickets) spend(s *Seat) error {
 
 // wait has the goroutine that writes come to a seat, if there is anything for it to do.
 func (b *spentTickets) wait(s *Seat) {
-	if b.file == "" && b.isAccount == nil {
+	guest := s.pass.Kind != message.PassTicket
+	if b.file == "" && b.isAccount == nil && (b.claim == nil || guest) {
 		b.done = append(b.done, verdict{seat: s, name: s.pass.Name})
 		return
 	}
-	b.waiting = append(b.waiting, spending{serial: s.pass.serial, expires: s.pass.expires, name: s.pass.Name, seat: s, guest: s.pass.Kind != message.PassTicket})
+	b.waiting = append(b.waiting, spending{serial: s.pass.serial, expires: s.pass.expires, name: s.pass.Name, seat: s, guest: guest, use: s.use})
 	if b.writing == nil {
 		b.writing = make(chan struct{})
 		go b.write()
@@ -280,9 +286,16 @@ func (b *spentTickets) write() {
 		b.mu.Unlock()
 		err := b.put(batch, all)
 		b.nameAll(batch)
+		if b.claim != nil {
+			b.claim(context.Background(), batch)
+		}
 		b.mu.Lock()
 		for i := range batch {
 			s := &batch[i]
+			if s.err != nil {
+				b.done = append(b.done, verdict{seat: s.seat, err: s.err})
+				continue
+			}
 			if err == nil || s.guest {
 				b.done = append(b.done, verdict{seat: s.seat, name: s.name})
 				continue

@@ -39,7 +39,7 @@ type aServer struct {
 	node *cluster.Node
 }
 
-func serve(t *testing.T, url string) *aServer {
+func serve(t *testing.T, url string, change ...func(*parley.Config)) *aServer {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	if testing.Verbose() {
@@ -50,7 +50,11 @@ func serve(t *testing.T, url string) *aServer {
 		t.Fatal(err)
 	}
 	const any = "127.0.0.1:0"
-	s, err := parley.Start(arena.Game(), parley.Config{Replica: any, Stamp: any, Relay: any, Duplex: any, Sight: -1, DataDir: t.TempDir(), Cluster: parley.ClusterOf(node), Log: log})
+	c := parley.Config{Replica: any, Stamp: any, Relay: any, Duplex: any, Sight: -1, DataDir: t.TempDir(), Cluster: parley.ClusterOf(node), Log: log}
+	for _, fn := range change {
+		fn(&c)
+	}
+	s, err := parley.Start(arena.Game(), c)
 	if err != nil {
 		node.Close()
 		t.Fatal(err)
@@ -86,14 +90,23 @@ type player struct {
 
 func join(t *testing.T, name, urls string) *player {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	c, err := client.Dial(ctx, urls, arena.Game(), client.Config{Name: name})
+	return joinAs(t, name, urls, client.Config{Name: name})
+}
+
+func joinAs(t *testing.T, name, urls string, config client.Config) *player {
+	t.Helper()
+	c, err := dial(t, urls, config)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s does not come in: %v", name, err)
 	}
 	t.Cleanup(func() { c.Close() })
 	return &player{c, t, name, map[string]int{}, false, map[string]arena.Player{}}
+}
+
+func dial(t *testing.T, urls string, config client.Config) (*client.Client, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	return client.Dial(ctx, urls, arena.Game(), config)
 }
 
 // look reads a frame: how many others are in sight, and where the own body is.
