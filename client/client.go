@@ -48,10 +48,11 @@ type Client struct {
 	events []Event // that no frame has had yet, the core's newest excepted
 	kept   []kept  // what the player did while it was away
 	away   bool
-	name   string // of a player who is away
-	over   bool   // the player is out of the game
-	why    error  // and why
-	closed bool   // by Close
+	going  time.Time // until when the server that is emptied may end the connection: what the player does waits
+	name   string    // of a player who is away
+	over   bool      // the player is out of the game
+	why    error     // and why
+	closed bool      // by Close
 }
 
 // Dial joins a game at one of several addresses, separated by commas: the first that answers. It returns when the server has let the

@@ -46,7 +46,7 @@ func reading[E any](c *Client, read func(now time.Time, ev E)) func(E) {
 		before, _ := c.core.NextTimeout()
 		read(now, ev)
 		next, ok := c.core.NextTimeout()
-		if len(c.kept) > 0 && !c.away {
+		if len(c.kept) > 0 && !c.waits(now) {
 			c.catchUp()
 		}
 		c.unlock()
@@ -63,12 +63,15 @@ func (c *Client) connection(n line.Notice) {
 	c.gather() // what was told before comes before
 	ev := Event{Own: true, Text: n.Text}
 	switch n.Kind {
+	case line.Going:
+		c.going = time.Now().Add(goingTime)
+		return
 	case line.Away:
 		c.name = c.core.Name() // a new connection tells it later
 		ev.Kind, ev.Name, c.away = Away, c.name, true
 		c.core.Lost(time.Now())
 	case line.Back:
-		ev.Kind, ev.Name, c.away = Back, c.name, false
+		ev.Kind, ev.Name, c.away, c.going = Back, c.name, false, time.Time{}
 		c.core.Entered()
 		c.catchUp()
 	case line.Ended:

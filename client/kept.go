@@ -28,7 +28,7 @@ func (c *Client) do(k kept) error {
 		return errGone
 	}
 	defer c.stir()
-	if !c.away {
+	if !c.waits(k.since) {
 		err := c.send(k)
 		if !isAway(err) {
 			return err
@@ -42,6 +42,9 @@ func (c *Client) do(k kept) error {
 	c.kept = append(c.kept, k)
 	return nil
 }
+
+// waits reports whether what the player does is kept: it is away, or will be in a moment.
+func (c *Client) waits(now time.Time) bool { return c.away || now.Before(c.going) }
 
 // send gives something to the connection.
 func (c *Client) send(k kept) (err error) {

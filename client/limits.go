@@ -10,6 +10,10 @@ const (
 	// inputs of a player in a tick.
 	maxKept = 32
 
+	// goingTime is for how long what the player does waits for a server to end the connection that has told where to go on. One that does not
+	// would have the player say nothing for ever.
+	goingTime = 2 * time.Second
+
 	// maxLine bounds a line of chat: the least that a dialect takes.
 	maxLine = 900
 

@@ -123,9 +123,10 @@ type Player struct {
 	line    *line.Line
 	telling sync.Mutex // held while Config.Notice runs
 
-	mu   sync.Mutex
-	ear  *ear // of the connection, the former one while the player is away
-	next *ear // of the newest connection, which may not have let the player in yet
+	mu    sync.Mutex
+	ear   *ear      // of the connection, the former one while the player is away
+	going time.Time // until when the server may end the connection, which is emptied
+	next  *ear      // of the newest connection, which may not have let the player in yet
 }
 
 var (
@@ -167,7 +168,13 @@ func Join(ctx context.Context, dialect, addr string, c Config) (*Player, error) 
 // connection tells what has become of the connection.
 func (p *Player) connection(n line.Notice) {
 	p.mu.Lock()
-	if n.Kind == line.Back {
+	switch n.Kind {
+	case line.Going:
+		p.going = time.Now().Add(goingTime)
+		p.mu.Unlock()
+		return
+	case line.Back:
+		p.going = time.Time{}
 		p.next.sight.Updates += p.ear.sight.Updates
 		p.ear = p.next
 	}
@@ -213,12 +220,28 @@ func (p *Player) Act(a *world.Action, params ...world.Value) error {
 	if len(params) != len(a.Fields) {
 		return fmt.Errorf("bots: %s has %d parameters, not %d", a.Name, len(a.Fields), len(params))
 	}
+	if p.goes() {
+		return ErrAway
+	}
 	return p.sent(p.now().voice.act(a, params))
 }
 
 // Say sends a line of chat to all players.
 func (p *Player) Say(ctx context.Context, text string) error {
+	if p.goes() {
+		return ErrAway
+	}
 	return p.sent(p.now().voice.say(ctx, text))
+}
+
+// goingTime is how long a player says nothing to a server that is emptied: what it says may be lost.
+const goingTime = 2 * time.Second
+
+// goes reports whether the connection ends in a moment.
+func (p *Player) goes() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Now().Before(p.going)
 }
 
 // See calls look with what the player knows. v is valid until look returns.

@@ -44,7 +44,7 @@ func TestWhenAPlayerTriesAgain(t *testing.T) {
 				}
 				now = now.Add(wait)
 				tries++
-				if !a.failed(now, lost) {
+				if !a.failed(now, lost, false) {
 					t.Fatal("it gives up although its place is held")
 				}
 			}
@@ -86,7 +86,7 @@ func TestWhichPassIsShownNext(t *testing.T) {
 				if wait, _, _ := a.next(begin); i > 0 && tt.hows[i-1] == refused && wait != 0 {
 					t.Errorf("the next pass is shown after %v", wait)
 				}
-				ok = a.failed(begin.Add(tt.after), how)
+				ok = a.failed(begin.Add(tt.after), how, false)
 			}
 			if _, _, next := a.next(begin); ok != tt.ok || next && !ok && tt.hows[0] != over || len(a.tokens) != tt.left {
 				t.Errorf("another attempt: %t; %d tokens are left", ok, len(a.tokens))

@@ -29,7 +29,9 @@ type Conn struct {
 
 	line   *Line
 	at     Way
-	way    int
+	way    int   // of the Config's, or that of the connection before
+	hopped bool  // by a server that was emptied, and not in the Config
+	moved  []Way // where this one has told the player to go on; under mu
 	reader Reader
 	run    func() error                // reads events until there are no more, and returns why
 	hang   func(context.Context) error // says goodbye
@@ -57,8 +59,8 @@ type Reader struct {
 }
 
 // dial opens a connection with a pass, and does the dialect's handshake.
-func (l *Line) dial(ctx context.Context, way int, pass []byte) (*Conn, error) {
-	c := &Conn{line: l, at: l.cfg.Ways[way], way: way, heard: time.Now()}
+func (l *Line) dial(ctx context.Context, to hop, pass []byte) (*Conn, error) {
+	c := &Conn{line: l, at: to.Way, way: to.way, hopped: to.told, heard: time.Now()}
 	c.Dialect = c.at.Dialect
 	c.Resumes = len(pass) > 0 && message.PassKind(pass[0]) == message.PassSession
 	join := map[string]func(context.Context, []byte) error{
@@ -66,6 +68,11 @@ func (l *Line) dial(ctx context.Context, way int, pass []byte) (*Conn, error) {
 	}[c.Dialect]
 	ctx, cancel := context.WithTimeout(shell.Answer(ctx, answerPatience), patienceOf[c.Dialect])
 	defer cancel()
+	if c.hopped {
+		if err := c.findTold(ctx, to.from); err != nil {
+			return nil, err
+		}
+	}
 	if inBrowser && c.at.Carrier == "" {
 		return nil, errNoSockets(c.at)
 	}

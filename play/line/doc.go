@@ -18,4 +18,5 @@
 //	game.go    the server runs another game
 //	end.go     which ends of a connection are worth coming back for
 //	resume.go  when to come back, and with which pass
+//	moved.go   the server is emptied: where to go on
 package line

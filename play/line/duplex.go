@@ -51,6 +51,10 @@ func (c *Conn) readDuplex(ev duplex.Event, confirm *confirmer) {
 				c.told(s, ok)
 				confirm.session()
 			}
+		case message.DuplexMoved:
+			if text, ok := message.ParseSized(ev.Data); ok {
+				c.tells(text)
+			}
 		case message.DuplexWorld:
 			c.enters(message.ParseWorld(ev.Data, message.Big))
 		}

@@ -118,6 +118,7 @@ const (
 	Ended NoticeKind = iota + 1 // the player is out of the game. It is the last notice
 	Away                        // the connection is lost, and the player is coming back: see Resume
 	Back                        // the player is in the game again
+	Going                       // the server is emptied, and ends the connection in a moment: what the player sends from now on may be lost. It may come at any time
 )
 
 // Line is a player's way into a game: a connection, and the next one when that is lost. Its methods may be called by any goroutine.
@@ -191,7 +192,7 @@ func check(c *Config) error {
 func (l *Line) begin(ctx context.Context) (*Conn, error) {
 	var missed []error
 	for i := range l.cfg.Ways {
-		conn, err := l.dial(ctx, i, firstPass(&l.cfg, l.cfg.Ways[i].Dialect))
+		conn, err := l.dial(ctx, hop{Way: l.cfg.Ways[i], way: i}, firstPass(&l.cfg, l.cfg.Ways[i].Dialect))
 		switch {
 		case err == nil:
 			return conn, nil

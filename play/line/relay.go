@@ -44,6 +44,8 @@ func (c *Conn) readRelay(ev relay.Event) {
 		}
 	case message.RelaySession:
 		c.told(message.ParseSession(b, message.Big))
+	case message.RelayMoved:
+		c.tells(b)
 	case message.RelayWorld:
 		c.enters(message.ParseWorld(b, message.Big))
 	case message.RelayRefused:

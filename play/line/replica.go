@@ -44,6 +44,8 @@ func (c *Conn) readReplica(ev replica.Event) {
 			c.enter()
 		case message.ReplicaSession:
 			c.told(message.ParseSession(ev.Data, message.Little))
+		case message.ReplicaMoved:
+			c.tells(ev.Data)
 		case message.ReplicaWorld:
 			c.enters(message.ParseWorld(ev.Data, message.Little))
 		}

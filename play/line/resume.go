@@ -52,6 +52,7 @@ var waits = [...]time.Duration{0, 500 * time.Millisecond, time.Second, 2 * time.
 type absence struct {
 	ways   int             // how many there are
 	start  int             // the one of the lost connection, which is tried first
+	hops   []hop           // the ways, if a server has told some; nil else
 	tries  int             // attempts so far
 	tokens []message.Token // of its session, the newest first, without those that the server has refused
 	first  bool            // the pass of Dial may be shown when there is no token
@@ -79,8 +80,9 @@ func (a *absence) next(now time.Time) (wait time.Duration, way int, ok bool) {
 // failed notes how the last attempt ended, and reports whether there may be another. After a refusal the next pass is shown to
 // the same server, at once. "Beyond that only sound passes of that address are looked at": a server that is there, and does not
 // answer when the place is no longer held, refuses.
-func (a *absence) failed(now time.Time, how fate) bool {
+func (a *absence) failed(now time.Time, how fate, told bool) bool {
 	switch {
+	case told:
 	case how == over:
 		return false
 	case how == lost, how == silent && now.Before(a.held):
@@ -111,7 +113,7 @@ func (l *Line) live(ctx context.Context, c *Conn) {
 				return
 			}
 			l.tell(Notice{Kind: Away, Text: end.why.Error()})
-		} else if !a.failed(time.Now(), how) {
+		} else if !a.failed(time.Now(), how, c.hopped) {
 			l.end(end)
 			return
 		}
@@ -175,6 +177,7 @@ func (l *Line) lose(c *Conn, how fate, before *absence) *absence {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := &absence{ways: len(l.cfg.Ways), start: c.way, first: l.mayRepeat()}
+	a.goOn(l.hops(c))
 	// A server that was killed may not know the newest any more. "The old token works until the new one is acknowledged or used."
 	for _, t := range []message.Token{l.session.Token, l.previous} {
 		if t != (message.Token{}) {
@@ -214,21 +217,30 @@ func (l *Line) again(ctx context.Context, a *absence, end ending) (*Conn, ending
 		if !ok || !pause(ctx, wait) {
 			return nil, end
 		}
-		pass := firstPass(&l.cfg, l.cfg.Ways[way].Dialect)
+		to := hop{way: way}
+		if len(a.hops) > 0 {
+			to = a.hops[way]
+		} else {
+			to.Way = l.cfg.Ways[way]
+		}
+		if to.told && len(a.tokens) == 0 {
+			continue
+		}
+		pass := firstPass(&l.cfg, to.Dialect)
 		if len(a.tokens) > 0 {
 			pass = message.AppendSessionPass(nil, a.tokens[0])
 		}
-		c, why := l.dial(ctx, way, pass)
+		c, why := l.dial(ctx, to, pass)
 		if why == nil {
 			return c, end
 		}
 		how := fateOf(nil, why)
-		if how != lost {
+		if how != lost && !to.told {
 			end = ending{why, how == refused, ""}
-		} else if errors.Is(why, context.DeadlineExceeded) && l.cfg.Ways[way].Dialect != "replica" { // whose handshake comes before the pass
+		} else if errors.Is(why, context.DeadlineExceeded) && to.Dialect != "replica" { // whose handshake comes before the pass
 			how = silent
 		}
-		if !a.failed(time.Now(), how) {
+		if !a.failed(time.Now(), how, to.told) {
 			return nil, end
 		}
 	}
