@@ -2,8 +2,9 @@ package message
 
 import (
 	"bytes"
-	"net"
+	"net/netip"
 	"strconv"
+	"strings"
 )
 
 // A server that is being emptied tells a player where to go on: addresses of other servers, as text, each host:port, with commas between, the
@@ -47,14 +48,20 @@ func ParseMoved(b []byte) (addrs []string) {
 
 // isAddress reports whether a text is host:port, in letters that hosts have. So it cannot name anything else to whoever dials it.
 func isAddress(a string) bool {
-	host, port, err := net.SplitHostPort(a)
-	if err != nil || host == "" {
+	at := strings.LastIndexByte(a, ':')
+	if at <= 0 {
 		return false
 	}
-	for _, c := range []byte(host) {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == ':' || c == '_') {
+	host, port := a[:at], a[at+1:]
+	if inner, ok := strings.CutPrefix(host, "["); ok { // of IPv6
+		ip, err := netip.ParseAddr(strings.TrimSuffix(inner, "]"))
+		if err != nil || !ip.Is6() || ip.Zone() != "" || host[len(host)-1] != ']' {
 			return false
 		}
+	} else if strings.ContainsFunc(host, func(c rune) bool {
+		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_')
+	}) {
+		return false
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	return err == nil && n > 0

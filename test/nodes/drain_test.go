@@ -67,7 +67,7 @@ func TestDrain(t *testing.T) {
 				}
 				return lines == enough
 			})
-			if err := <-drained; err != nil {
+			if err := patient.Value(drained); err != nil {
 				t.Fatal(err)
 			}
 			for _, p := range all {
