@@ -24,13 +24,14 @@ type ear struct {
 // stamps number the inputs of a connection.
 type stamps struct {
 	number atomic.Uint32 // of the last
-	tick   atomic.Uint32 // that the server told last
+	tick   atomic.Uint32 // that the server has run last, as far as the bot was told
 }
 
-// next returns the stamp of the next input. A bot does not predict: what it does now is for the tick after the next.
+// next returns the stamp of the next input. A bot does not predict, so it needs no lead: what it does now is for the next tick, or, if it comes
+// after that, for the one that is next by then. A lead would be part of every latency that bots measure.
 func (s *stamps) next() message.Stamp {
 	tick := s.tick.Load()
-	return message.Stamp{Number: s.number.Add(1), Tick: tick + 2, Shown: tick}
+	return message.Stamp{Number: s.number.Add(1), Tick: tick + 1, Shown: tick}
 }
 
 // listen returns what reads a new connection.
@@ -86,10 +87,10 @@ func (e *ear) watch(d message.Done, ok bool) {
 	}
 }
 
-// enters notes the tick of the world that the player has entered, if it could be read.
+// enters notes the tick before the one that the world runs next, if it could be read.
 func (e *ear) enters(w message.World, ok bool) {
 	if ok {
-		e.stamps.tick.Store(w.Tick)
+		e.stamps.tick.Store(max(w.Tick, 1) - 1)
 	}
 }
 

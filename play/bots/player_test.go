@@ -132,6 +132,25 @@ func TestACrowdOfBots(t *testing.T) {
 	t.Error("not all bots see what they asked for")
 }
 
+// The latency that bots measure is that of the network and the server: on average half a tick until the next step, and no tick that an
+// input waits because it was meant for a later one.
+func TestBotsMeasureNoLead(t *testing.T) {
+	t.Parallel()
+	const tick = 250 * time.Millisecond
+	s := serve(t, func(c *parley.Config) { c.TickRate = int(time.Second / tick) })
+	for _, span := range []time.Duration{5 * time.Second, 20 * time.Second, time.Minute} { // a busy machine is late by itself
+		ctx, cancel := context.WithTimeout(t.Context(), span)
+		c := bots.Crowd{Addrs: s.At, Bots: map[string]int{"replica": 4, "relay": 4, "duplex": 4}, Config: bots.Config{Schema: s.Schema}, Seed: 1}
+		results := c.Run(ctx)
+		cancel()
+		t.Logf("%+v", results)
+		if !slices.ContainsFunc(results, func(r bots.Result) bool { return r.Seen < 4 || r.P50 >= tick }) {
+			return
+		}
+	}
+	t.Errorf("half of the latencies are longer than a tick of %v", tick)
+}
+
 // A bot that was never let in is an error when its time is over, and none when somebody stopped it.
 func TestABotThatNeverGetsInIsAnError(t *testing.T) {
 	silent, err := net.ListenPacket("udp", "127.0.0.1:0")
