@@ -113,7 +113,10 @@ func serveChild(what string) error {
 		go tellEvents(ctx, s)
 	}
 	go answer(node, s, stop)
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case <-s.Done():
+	}
 	return nil
 }
 

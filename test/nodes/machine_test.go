@@ -143,7 +143,7 @@ func (m *machine) kill() {
 		return
 	}
 	c.Process.Kill()
-	patient.Done(func() { <-silent }) // it is closed with the process
+	patient.Value(silent) // it is closed with the process
 	patient.Exit(c.Cmd)
 	c.in.Close()
 	m.story.mu.Lock()
@@ -158,7 +158,7 @@ func (m *machine) end() {
 	m.child = nil
 	m.mu.Unlock()
 	c.Process.Signal(syscall.SIGTERM)
-	patient.Done(func() { <-silent })
+	patient.Value(silent)
 	if err := patient.Exit(c.Cmd); err != nil {
 		m.t.Errorf("server %s ends with %v", m.c.Listen, err)
 	}

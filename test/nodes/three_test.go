@@ -122,7 +122,7 @@ func (x *three) joins(list []*witness) {
 			if err := w.join(context.Background()); err != nil {
 				x.t.Error(err)
 			}
-			<-room
+			patient.Value(room)
 		})
 	}
 	patient.Done(all.Wait)
