@@ -32,6 +32,9 @@ const (
 // closingLine is what a server says to all before it closes: docs/gateway.md. Whoever was told so may come back.
 const closingLine = "server closing"
 
+// emptiedLine is what a server of a cluster says to whoever comes while it is drained.
+const emptiedLine = "the server is being emptied: connect to another"
+
 // kickMoment is how long before the end of a connection a server says why it ends it, over dialects whose goodbye has no words.
 const kickMoment = 500 * time.Millisecond
 
@@ -93,7 +96,10 @@ func replicaFate(c *Conn, end *replica.Close) fate {
 }
 
 func stampFate(c *stamp.Close) fate {
-	if c.Reason == stampcore.ReasonProtocol || c.Reason == stampcore.ReasonPeer && c.Text != closingLine {
+	switch {
+	case c.Reason == stampcore.ReasonProtocol:
+		return over
+	case c.Reason == stampcore.ReasonPeer && c.Text != closingLine && c.Text != emptiedLine:
 		return over
 	}
 	return lost

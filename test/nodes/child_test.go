@@ -105,6 +105,7 @@ func serveChild(what string) error {
 	for _, a := range s.Addrs() {
 		addrs[a.Name] = a.Addr.String()
 	}
+	node.SetAbout(cluster.About{Name: c.Listen, Addrs: addrs})
 	text, _ := json.Marshal(addrs)
 	fmt.Println(string(text))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
@@ -115,9 +116,27 @@ func serveChild(what string) error {
 	go answer(node, s, stop)
 	select {
 	case <-ctx.Done():
+		empties, cancel := context.WithTimeout(context.Background(), drainTime)
+		defer cancel()
+		return s.Drain(empties, elsewhere(node))
 	case <-s.Done():
 	}
 	return nil
+}
+
+// drainTime bounds a drain.
+const drainTime = 20 * time.Second
+
+// elsewhere returns where players find the other servers.
+func elsewhere(node *cluster.Node) func(over string) []string {
+	return func(over string) (list []string) {
+		for _, other := range node.Nodes() {
+			if at := other.Addrs[over]; at != "" && other.ID != node.ID() && !other.Draining {
+				list = append(list, at)
+			}
+		}
+		return list
+	}
 }
 
 // tellEvents tells what is said and done, when it is final.

@@ -43,6 +43,7 @@ type witness struct {
 	said   int
 	had    bool           // it has a token
 	heard  map[string]int // lines, since begin
+	lines  []string       // that it has said, since begin
 	broken bool           // it was away since begin
 	wrong  []string
 }
@@ -129,6 +130,9 @@ func (w *witness) act(p *bots.Player, turn int) error {
 		if err := p.Say(past, line); err != nil && !errors.Is(err, context.Canceled) {
 			return err
 		}
+		w.mu.Lock()
+		w.lines = append(w.lines, line)
+		w.mu.Unlock()
 	}
 	return p.Act(w.schema.ActionNamed("pace"), world.UintValue(world.U32, uint64(nth)))
 }
@@ -227,7 +231,7 @@ func (w *witness) at(servers []*machine) int {
 func (w *witness) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.heard, w.tries, w.missed, w.broken = map[string]int{}, nil, nil, w.away
+	w.heard, w.lines, w.tries, w.missed, w.broken = map[string]int{}, nil, nil, nil, w.away
 }
 
 // notes are what a player was told: its own steps, and lines.
