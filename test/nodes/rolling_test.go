@@ -45,9 +45,15 @@ func (r *round) restarts(i int) {
 	r.machines[i].start()
 	r.plays("when it is there again")
 	spoken := r.spoken()
-	r.within("all has been read by all", 30*time.Second, func() bool {
-		return !slices.ContainsFunc(r.witnesses, func(w *witness) bool { return len(w.unread(spoken)) > 0 })
-	})
+	patient := time.Now().Add(10 * time.Second)
+	for i, w := range r.witnesses {
+		for len(w.unread(spoken)) > 0 && time.Now().Before(patient) {
+			<-time.After(20 * time.Millisecond)
+		}
+		if list := w.unread(spoken); len(list) > 0 {
+			r.t.Errorf("%s, who was at server %d, has not read %q", w.name(), r.at[i], list)
+		}
+	}
 	r.end(i)
 	moved := 0
 	for k, w := range r.witnesses {
