@@ -7,7 +7,7 @@ import type { Member, Note, Predict, Stats } from "./picture.ts"
 import type { Action, Schema } from "./schema.ts"
 import { bytesOf, openWebSocket, openWebTransport } from "./transport.ts"
 import type { Transport } from "./transport.ts"
-import { Writer, encode } from "./wire.ts"
+import { Writer, decode, encode } from "./wire.ts"
 
 /** Game is the types of a game, as `parley schema --ts` writes them. */
 export interface Game { fingerprint: string; kinds: object; actions: object }
@@ -86,7 +86,7 @@ export interface JoinOptions<G extends Game = AnyGame> {
 }
 
 const wtPatience = 2000, wsPatience = 5000, handshakePatience = 3000, enterPatience = 12_000, steady = 5000, maxKept = 32, maxText = 512
-const waits = [0, 500, 1000, 2000]
+const waits = [0, 500, 1000] // and then 2000
 const refusals = ["no such session", "no such room", "room needs a ticket", "ticket is not valid", "ticket was used"]
 
 /** Fate is how an attempt to be in the game ended. */
@@ -101,7 +101,9 @@ export class World<G extends Game = AnyGame> {
   session = ""
   /** carrier is what brings the packets: "wt" or "ws". */
   carrier = ""
-  private readonly base: string
+  private base: string // of the server, the page's own or one that has taken its place
+  private readonly home: string
+  private moved: string[] = [] // where the server has the player go on, which ends the connection in a moment: a word of little weight
   private readonly options: JoinOptions<G>
   private readonly picture: Picture
   private readonly listeners = new Map<string, Set<(ev: any) => void>>()
@@ -116,7 +118,7 @@ export class World<G extends Game = AnyGame> {
   private drawnAt = -Infinity
 
   constructor(base: string, server: Server, options: JoinOptions<G>) {
-    this.base = base
+    this.base = this.home = base
     this.server = server
     this.options = options
     this.first = passOf(options)
@@ -175,7 +177,7 @@ export class World<G extends Game = AnyGame> {
 
   private do(k: Kept): boolean {
     if (this.state === "ended") return false
-    if (this.state === "playing" && this.send(k)) {
+    if (this.state === "playing" && !this.moved[0] && this.send(k)) {
       this.stir()
       return true
     }
@@ -335,7 +337,7 @@ export class World<G extends Game = AnyGame> {
               this.previous = pass && pass[0] === 0x53 ? this.session : ""
               this.session = hexOf(ev.data.subarray(0, 16))
               this.hold = ev.data[16] | ev.data[17] << 8
-            }
+            } else if (ev.name === "parley.moved") this.moved = decode(ev.data).split(",", 4)
         }
         this.picture.read(now, ev)
         if (this.picture.failure && !this.leaving) {
@@ -353,6 +355,7 @@ export class World<G extends Game = AnyGame> {
         this.carrier = transport.name
         c.endpoint.send("reliable", "parley.player", new Uint8Array([1])) // with how each is connected
         const back = this.state === "away"
+        this.moved = []
         this.become("playing")
         if (back) this.emit({ type: "back", name: this.name, id: this.ownId, own: true })
         for (const k of this.kept.splice(0)) if (clock() - k.since <= this.hold * 1000) this.send(k)
@@ -381,16 +384,19 @@ export class World<G extends Game = AnyGame> {
     const until = clock() + this.hold * 1000, tokens = [this.session, this.previous].filter((t) => t)
     let end = { fate: "lost", text: "the connection was lost" }
     while (tokens.length > 0) {
-      const wait = waits[Math.min(tries++, waits.length - 1)] * (.75 + Math.random() / 2)
+      const wait = (waits[tries++] ?? 2000) * (.75 + Math.random() / 2)
       if (clock() + wait > until) break
       await new Promise((done) => setTimeout(done, wait))
+      // An address that was told is tried once, over what this page came over, and what is said there of the player's place does not count.
+      const told = this.moved.shift()
+      this.base = told ? this.home.replace(/[^/]+$/, told) : this.home
       const there = await this.look()
       if (this.state !== "away") return
       if (!there) continue
       this.session = tokens[0]
       const how = await this.connect(sessionPass(tokens[0]))
-      if (!how) return
-      if ((this.state as State) === "ended") return
+      if (!how || (this.state as State) === "ended") return
+      if (told) continue
       end = how
       if (how.fate === "over") break
       if (how.fate === "refused") {
@@ -403,13 +409,12 @@ export class World<G extends Game = AnyGame> {
 
   /** look asks what the server says of itself, before each dial: the certificates of one that was started again are others. It reports whether it is there. */
   private async look(): Promise<boolean> {
-    if (this.options.server) return true
     try {
-      this.server.wt = (await fetchServer(this.base, 2000)).wt
+      if (!this.options.server) this.server.wt = (await fetchServer(this.base, 2000)).wt
+      return true
     } catch {
       return false
     }
-    return true
   }
 }
 
