@@ -84,6 +84,11 @@ const (
 	maxLogLines = 20
 	logSpan     = 30 * time.Second
 
+	// moveTime bounds how long MoveRoom waits until a room's entries are made elsewhere, which is longer than its snapshot is waited for, and
+	// moveLook is how often it looks.
+	moveTime = 8 * time.Second
+	moveLook = 150 * time.Millisecond
+
 	// tlsSeconds bounds the handshake of a connection between nodes.
 	tlsSeconds = 5
 

@@ -114,6 +114,9 @@ func Start(c Config) (*Node, error) {
 	if err == nil {
 		err = n.Answer(statusTopic, n.stages)
 	}
+	if err == nil {
+		err = n.Answer(moveTopic, n.moveAway)
+	}
 	if err != nil {
 		n.Close()
 		return nil, fmt.Errorf("cluster: %w", err)

@@ -25,6 +25,7 @@ type About struct {
 	Rooms       int               `json:"rooms"`
 	CPU         float64           `json:"cpu"`                // of all cores, 0 to 1
 	Draining    bool              `json:"draining,omitempty"` // it takes no new players and no rooms
+	Waits       string            `json:"waits,omitempty"`    // why it runs no rooms yet, for people
 }
 
 // NodeInfo is a node that lives, and what it said last.
@@ -48,18 +49,6 @@ func (n *Node) SetAbout(a About) {
 	n.about = a
 	n.mu.Unlock()
 	n.renew()
-}
-
-// Drain says that the node takes no new players and no rooms, and gives away the rooms whose entries it makes, also those that are opened later.
-func (n *Node) Drain() {
-	n.mu.Lock()
-	n.about.Draining = true
-	rooms := slices.Collect(maps.Values(n.rooms))
-	n.mu.Unlock()
-	n.renew()
-	for _, r := range rooms {
-		r.spawn(func() { r.post(func() { r.core.Drain(time.Now()) }) })
-	}
 }
 
 func (n *Node) fingerprint() string {
@@ -163,6 +152,11 @@ func (n *Node) Nodes() (list []NodeInfo) {
 	return list
 }
 
+// load is how much a node does that was just given some rooms: a tenth of its cores weighs as much as 100 players, and a room as ten.
+func (a About) load(given int) float64 {
+	return math.Round(a.CPU*10)*100 + float64(a.Players+10*given)
+}
+
 // LeastLoaded returns the node that a new room is best given to: of the same schema, not draining, with the least of its cores busy, then
 // with the fewest players. A room that is given away counts at once, so that many in one second are spread.
 func (n *Node) LeastLoaded(fingerprint string) (best NodeInfo, ok bool) {
@@ -172,11 +166,10 @@ func (n *Node) LeastLoaded(fingerprint string) (best NodeInfo, ok bool) {
 	least := math.Inf(1)
 	for _, info := range list {
 		p := n.peers[info.ID]
-		if p == nil || info.Draining || info.Fingerprint != fingerprint {
+		if p == nil || info.Draining || info.Waits != "" || info.Fingerprint != fingerprint {
 			continue
 		}
-		// A tenth of the cores weighs as much as 100 players, and a room that was just given as ten.
-		if load := math.Round(info.CPU*10)*100 + float64(info.Players+10*p.placed); load < least {
+		if load := info.load(p.placed); load < least {
 			least, best, ok = load, info, true
 		}
 	}

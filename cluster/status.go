@@ -46,17 +46,19 @@ type StageStatus struct {
 	Node      string  `json:"node"`
 	Sequences bool    `json:"sequences,omitempty"`
 	Leads     bool    `json:"leads,omitempty"` // the server of NATS in its process leads the stream of the room's log: without it NATS elects another
+	Awake     bool    `json:"awake,omitempty"` // it should have ticks: somebody is there
 	Stuck     bool    `json:"stuck,omitempty"` // its owner has not answered in time: the rest is not known
 	Epoch     uint64  `json:"epoch"`
-	Tick      uint64  `json:"tick"`      // how many ticks it has run
-	Due       int64   `json:"due"`       // when the last one was due, Unix µs
-	Behind    int     `json:"behind"`    // entries that it knows of and has not run
-	Lag       uint64  `json:"lag"`       // ticks behind the newest of the room
-	LagMS     float64 `json:"lag_ms"`    // the same in time
-	Hash      string  `json:"hash"`      // of the state after Tick; empty if the owner tells none
-	Refused   uint64  `json:"refused"`   // appends
-	Elections uint64  `json:"elections"` // that it has won
-	Diverged  uint64  `json:"diverged"`  // how often it computed otherwise than the others
+	Tick      uint64  `json:"tick"`              // how many ticks it has run
+	Due       int64   `json:"due"`               // when the last one was due, Unix µs
+	Behind    int     `json:"behind"`            // entries that it knows of and has not run
+	Lag       uint64  `json:"lag"`               // ticks behind the newest of the room
+	LagMS     float64 `json:"lag_ms"`            // the same in time
+	Hash      string  `json:"hash"`              // of the state after Tick; empty if the owner tells none
+	Differs   bool    `json:"differs,omitempty"` // the hash is another than the sequencer's of that tick, or than that of any if its is not known
+	Refused   uint64  `json:"refused"`           // appends
+	Elections uint64  `json:"elections"`         // that it has won
+	Diverged  uint64  `json:"diverged"`          // how often it computed otherwise than the others
 }
 
 // Stats are the counters of a node, over all rooms that it had a part in.
@@ -151,7 +153,7 @@ func add(to *core.Stats, s core.Stats) {
 func (r *Room) Status() StageStatus {
 	w, s := r.cfg.World, r.core.Stats()
 	status := StageStatus{
-		Room: r.name, Node: NodeName(r.node.id), Sequences: r.core.Sequences(), Epoch: w.Epoch(), Tick: w.Next(), Due: w.Due(), Behind: r.core.Behind(),
+		Room: r.name, Node: NodeName(r.node.id), Sequences: r.core.Sequences(), Awake: w.Awake(), Epoch: w.Epoch(), Tick: w.Next(), Due: w.Due(), Behind: r.core.Behind(),
 		Refused: s.Refused, Elections: s.Elections, Diverged: s.Diverged,
 	}
 	if s := r.node.natsServer(); s != nil {
@@ -245,7 +247,25 @@ func byRoom(stages []StageStatus) (rooms []RoomStatus) {
 				s.Lag, s.LagMS = r.Tick-s.Tick, float64(due-s.Due)/1e3
 			}
 		}
+		markDiffering(&r)
 		rooms, stages = append(rooms, r), stages[n:]
 	}
 	return rooms
+}
+
+// markDiffering marks stages whose state is not that of the others. Only stages at the same tick can be compared, and the sequencer is right.
+func markDiffering(r *RoomStatus) {
+	var right StageStatus
+	for _, s := range r.Stages {
+		if s.Node == r.Sequencer {
+			right = s
+		}
+	}
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		if s.Hash == "" || right.Tick == s.Tick && right.Hash == s.Hash {
+			continue
+		}
+		s.Differs = slices.ContainsFunc(r.Stages, func(o StageStatus) bool { return o.Tick == s.Tick && o.Hash != "" && o.Hash != s.Hash })
+	}
 }

@@ -66,3 +66,28 @@ func TestByRoom(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 }
+
+// A stage is marked whose state is not that of the sequencer at the same tick; stages at other ticks say nothing about it.
+func TestStagesThatDiffer(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		stages []StageStatus
+		want   string
+	}{
+		{"all agree", []StageStatus{{Node: "1", Sequences: true, Tick: 9, Hash: "a"}, {Node: "2", Tick: 9, Hash: "a"}}, ""},
+		{"one is behind", []StageStatus{{Node: "1", Sequences: true, Tick: 9, Hash: "a"}, {Node: "2", Tick: 8, Hash: "b"}}, ""},
+		{"one differs", []StageStatus{{Node: "1", Sequences: true, Tick: 9, Hash: "a"}, {Node: "2", Tick: 9, Hash: "b"}, {Node: "3", Tick: 9, Hash: "a"}}, "2"},
+		{"two differ from each other", []StageStatus{{Node: "1", Sequences: true, Tick: 9, Hash: "a"}, {Node: "2", Tick: 8, Hash: "b"}, {Node: "3", Tick: 8, Hash: "c"}}, "23"},
+		{"one tells none", []StageStatus{{Node: "1", Sequences: true, Tick: 9, Hash: "a"}, {Node: "2", Tick: 9}}, ""},
+	} {
+		got := ""
+		for _, s := range byRoom(tt.stages)[0].Stages {
+			if s.Differs {
+				got += s.Node
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s: marked are %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -103,7 +103,7 @@ func (a *app) newRoot() *cobra.Command {
 	root.SetHelpCommand(a.newHelp())
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", fmt.Sprintf("Flags.FlagUsagesWrapped %d", helpColumns)))
 	root.AddCommand(a.newAccount(), a.newCompletion(), a.newDecode(), a.newEncode(), a.newImpair(), a.newServe(), a.newJoin(), a.newBots(), a.newReplay(), a.newSchema(), a.newTicket(), a.newVersion(),
-		a.newRooms(), a.newPlayers(), a.newKick(), a.newBan(), a.newSay(), a.newMatch())
+		a.newRooms(), a.newPlayers(), a.newKick(), a.newBan(), a.newSay(), a.newMatch(), a.newCluster())
 	completeNoFiles(root)
 	a.rename(root)
 	return root

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -196,7 +197,11 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if f.cluster.node != nil {
-		defer f.cluster.tell(server, addrs)()
+		told := addrs
+		if wt := f.play.webTransport(); wt != nil {
+			told = append(slices.Clone(addrs), front.Addr{Name: "wt", Addr: wt.Addr()})
+		}
+		defer f.cluster.tell(server, told)()
 	}
 	started = true
 	words.release()
@@ -204,7 +209,12 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	select {
 	case <-stopped.Done():
 		stop() // an operator who cannot wait until every player has heard interrupts again
+		f.cluster.drain(server, cmd.OutOrStdout())
 		say(cmd.OutOrStdout(), "closing: every player is told\n")
+	case <-f.cluster.leave:
+		stop()
+		f.cluster.drain(server, cmd.OutOrStdout())
+		say(cmd.OutOrStdout(), "closing, as an operator has asked\n")
 	case <-server.Done():
 	}
 	f.unready()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	front "parley"
+	"parley/cluster"
 	"parley/web"
 	"parley/world"
 )
@@ -25,6 +26,7 @@ type operator struct {
 	tickRate int
 	plain    bool // realm is without TLS
 	atlas    atlas
+	cluster  *clusterFlags
 }
 
 var _ web.Operator = (*operator)(nil)
@@ -35,7 +37,7 @@ func (f *serveFlags) operate(c *web.Config, s *front.Server) error {
 	if err != nil {
 		return fmt.Errorf("--data: the operator's token: %w", err)
 	}
-	c.Token, c.Operator = token, &operator{server: s, game: f.app.game.Name, node: f.cluster.nodeName(), tickRate: f.tickRate, plain: f.realmPlain}
+	c.Token, c.Operator = token, &operator{server: s, game: f.app.game.Name, node: f.cluster.nodeName(), tickRate: f.tickRate, plain: f.realmPlain, cluster: &f.cluster}
 	return nil
 }
 
@@ -60,6 +62,10 @@ var statuses = []struct {
 	{front.ErrBanNotKept, http.StatusInternalServerError}, // with its text, which says that the ban holds
 	{front.ErrBan, http.StatusBadRequest},
 	{front.ErrTicket, http.StatusBadRequest},
+	{cluster.ErrNoNode, http.StatusNotFound},
+	{cluster.ErrNoRoom, http.StatusNotFound},
+	{cluster.ErrNodeName, http.StatusConflict},
+	{cluster.ErrUnavailable, http.StatusServiceUnavailable},
 	{front.ErrMatch, http.StatusBadRequest},
 }
 
@@ -79,7 +85,7 @@ func refusal(err error, other int) error {
 		return err
 	}
 	text := err.Error()
-	for _, prefix := range []string{"parley: ", "gateway: ", "world: ", "match: no such match: "} { // of packages that a caller over HTTP does not know
+	for _, prefix := range []string{"parley: ", "cluster: ", "gateway: ", "world: ", "match: no such match: "} { // of packages that a caller over HTTP does not know
 		text = strings.ReplaceAll(text, prefix, "")
 	}
 	return &web.Refusal{Status: other, Err: errors.New(text)}
@@ -88,7 +94,7 @@ func refusal(err error, other int) error {
 // Server says what the server is.
 func (o *operator) Server() (web.Server, error) {
 	rooms, err := o.server.Rooms()
-	s := web.Server{Name: o.game, Version: thisBuild("").Version, Node: o.node, TickRate: o.tickRate, Rooms: len(rooms), Addresses: o.addresses()}
+	s := web.Server{Cluster: o.cluster.name, Name: o.game, Version: thisBuild("").Version, Node: o.node, TickRate: o.tickRate, Rooms: len(rooms), Addresses: o.addresses()}
 	for _, r := range rooms {
 		s.Players += r.Players
 	}

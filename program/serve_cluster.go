@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -35,9 +36,14 @@ type clusterFlags struct {
 
 	node  *cluster.Node // nil: the server is alone
 	about cluster.About // that the others know of it
+
+	leave     chan struct{} // closed when an operator has asked this node to end
+	leaveOnce *sync.Once
+	looked    *lookedAt
 }
 
 func (f *clusterFlags) register(cmd *cobra.Command) {
+	f.leave, f.leaveOnce, f.looked = make(chan struct{}), new(sync.Once), new(lookedAt)
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "cluster", "", "share rooms with the other servers of the cluster of this name")
 	flags.StringVar(&f.nats, "nats", "", "the servers of a NATS with JetStream that keeps the cluster's rooms, as nats://a.example:4222,nats://b.example:4222")
@@ -270,7 +276,11 @@ func (f *clusterFlags) reachedAt(addrs []front.Addr) map[string]string {
 		if host == "" && !a.Addr.Addr().IsUnspecified() {
 			host = a.Addr.Addr().String()
 		}
-		told[a.Name] = net.JoinHostPort(strings.Trim(cmp.Or(host, fallback), "[]"), strconv.Itoa(int(a.Addr.Port())))
+		name := a.Name
+		if name == "play" {
+			name = "ws"
+		}
+		told[name] = net.JoinHostPort(strings.Trim(cmp.Or(host, fallback), "[]"), strconv.Itoa(int(a.Addr.Port())))
 	}
 	return told
 }
@@ -282,6 +292,9 @@ const stillFor = 10 * time.Second
 func (f *clusterFlags) trouble() error {
 	if f.node == nil {
 		return nil
+	}
+	if slices.ContainsFunc(f.node.Nodes(), func(n cluster.NodeInfo) bool { return n.ID == f.node.ID() && n.Draining }) {
+		return fmt.Errorf("this node of the cluster %s is draining, and takes no new players", f.name)
 	}
 	if still := f.node.Stats().Silence; still > stillFor {
 		return fmt.Errorf("rooms of the cluster %s stand still for %v: too few nodes are there, or this one does not reach them", f.name, still.Round(time.Second))

@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/netip"
@@ -15,6 +16,7 @@ import (
 	"parley/client"
 	"parley/cluster"
 	"parley/internal/patient"
+	"parley/web"
 )
 
 // freeAddrs returns addresses of this machine that nobody listens at.
@@ -48,7 +50,43 @@ func nodesUp(t *testing.T, flags ...string) []*serving {
 	return list
 }
 
-// Three servers with nothing but flags have one room: players of two of them see each other, and what one says the other reads.
+// command runs a command of an operator at a server.
+func (s *serving) command(line string) result {
+	return parley("", line+" --server http://"+s.addrs["web"]+" --token-file "+filepath.Join(s.data, "operator.token"))
+}
+
+// says has a player say a line until the other has read it: a line may be lost with the connection that took it.
+func says(t *testing.T, from, to *client.Client, text string) {
+	t.Helper()
+	began := time.Now()
+	patient.Until(t, text+" is read", func() bool {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("%q is not read", text)
+		}
+		if err := from.Say(text); err != nil {
+			t.Logf("it is not said yet: %v", err)
+		}
+		for end := time.Now().Add(time.Second); time.Now().Before(end); {
+			for f := range to.Frames(50) {
+				for ev := range f.Events() {
+					if ev.Kind == client.Said && ev.Text == text {
+						return true
+					}
+				}
+				if time.Now().After(end) {
+					break
+				}
+			}
+			if to.Err() != nil {
+				t.Fatal(to.Err())
+			}
+		}
+		return false
+	})
+}
+
+// Three servers with nothing but flags have one room: players of two of them hear each other. An operator sees all at any of them, moves the room, and
+// drains a node: its process ends, and its player goes on at another as who it was.
 func TestServeInACluster(t *testing.T) {
 	t.Parallel() // it waits for most of its time
 	list := nodesUp(t)
@@ -64,17 +102,56 @@ func TestServeInACluster(t *testing.T) {
 		defer c.Close()
 		players = append(players, c)
 	}
-	if err := players[0].Say("hello there"); err != nil {
-		t.Fatal(err)
-	}
-	patient.Until(t, "the other player has read it", func() bool {
-		for ev := range players[1].At(time.Now()).Events() {
-			if ev.Kind == client.Said && ev.Name == "player1" && ev.Text == "hello there" {
-				return true
+	says(t, players[0], players[1], "hello there")
+	var c web.Cluster
+	status := func() string {
+		got := list[1].command("cluster status --json")
+		c = web.Cluster{}
+		if err := json.Unmarshal([]byte(got.out), &c); err != nil {
+			t.Fatalf("%+v: %v", got, err)
+		}
+		for _, n := range c.Nodes {
+			if len(c.Rooms) == 1 && n.Node == c.Rooms[0].Sequencer {
+				return n.Name
 			}
 		}
-		return false
+		return ""
+	}
+	patient.Until(t, "all nodes tell about themselves", func() bool {
+		status()
+		told := 0
+		for _, n := range c.Nodes {
+			i := int(n.Name[len(n.Name)-1] - '1')
+			if n.Addresses["replica"] == list[i].addrs["replica"] && n.Addresses["ws"] == list[i].addrs["play"] && n.Addresses["web"] == "" && n.Here == (i == 1) && n.Rooms == 1 && len(n.Fingerprint) == 16 {
+				told++
+			}
+		}
+		return told == 3 && len(c.Rooms) == 1 && len(c.Rooms[0].Stages) == 3
 	})
+	for _, to := range []string{"node3", "node1"} {
+		if got := list[1].command("cluster move main " + to); got.status != 0 || status() != to {
+			t.Fatalf("%+v; the sequencer is %s, want %s", got, status(), to)
+		}
+	}
+	if got := list[1].command("cluster move main node4"); got.status != exitNobody || got.err != "parley: no such node lives: node4\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := list[1].command("cluster drain node1"); got.status != 0 {
+		t.Fatalf("%+v", got)
+	}
+	err := patient.Value(list[0].ended)
+	list[0].ended <- err // for the end of the test
+	if out := list[0].out.String(); err != nil || !strings.HasSuffix(out, "draining: players go on at other nodes\nclosing, as an operator has asked\n") {
+		t.Errorf("the node that was drained says %q, %v", out, err)
+	}
+	if now := status(); len(c.Nodes) != 2 || now == "node1" || now == "" {
+		t.Errorf("the sequencer is %q of %+v", now, c.Nodes)
+	}
+	says(t, players[0], players[1], "still here")
+	everybody := list[1].command("players")
+	if strings.Count(everybody.out, "player1") != 1 {
+		t.Errorf("the player is there as\n%s", everybody.out)
+	}
 }
 
 // A node tells the others addresses at which players reach it.

@@ -116,6 +116,10 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (game f
 		if err := f.cluster.start(f, game, log); err != nil {
 			return game, c, done, err
 		}
+		if err := f.cluster.hearOperators(); err != nil {
+			f.cluster.node.Close()
+			return game, c, done, err
+		}
 		c.Cluster = front.ClusterOf(f.cluster.node)
 		closers = append(closers, func(bool) { f.cluster.node.Close() })
 	}

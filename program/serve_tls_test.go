@@ -26,6 +26,8 @@ import (
 type serving struct {
 	addrs    map[string]string // as in the ready file
 	out, err *lockedBuffer
+	data     string // the folder
+	ended    chan error
 }
 
 // serves runs serve with flags until the test ends, and returns when everything listens.
@@ -42,15 +44,15 @@ func begins(t *testing.T, args ...string) *begun {
 	t.Helper()
 	dir := t.TempDir()
 	ready := filepath.Join(dir, "ready.json")
-	s := &serving{out: new(lockedBuffer), err: new(lockedBuffer)}
+	s := &serving{out: new(lockedBuffer), err: new(lockedBuffer), data: filepath.Join(dir, "data"), ended: make(chan error, 1)}
 	cmd := ours().newServe()
 	cmd.SetOut(s.out)
 	cmd.SetErr(s.err)
-	cmd.SetArgs(append([]string{"--data", filepath.Join(dir, "data"), "--ready-file", ready, "--web", "off", "--realm-time", "off", "--keep", "off",
+	cmd.SetArgs(append([]string{"--data", s.data, "--ready-file", ready, "--web", "off", "--realm-time", "off", "--keep", "off",
 		"--stamp", "off", "--relay", "off", "--replica", "off", "--duplex", "off", "--realm", "127.0.0.1:0", "--play", "127.0.0.1:0"}, args...))
 	cmd.SilenceUsage = true
 	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
+	ended := s.ended
 	go func() { ended <- cmd.ExecuteContext(ctx) }()
 	t.Cleanup(func() {
 		stop()

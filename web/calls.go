@@ -9,7 +9,11 @@ import (
 	"time"
 )
 
-const noSuchRoom = "there is no such room"
+const (
+	noSuchRoom = "there is no such room"
+	noSuchNode = "no such node lives"
+	alone      = "the server is in no cluster"
+)
 
 // calls is the table of the operator's API.
 var calls []call
@@ -101,6 +105,18 @@ func init() { // the calls of /v1/openapi.json refer to the table itself
 		{method: "POST", path: "/v1/match", what: "Wait for a match, up to 30 seconds. Those who wait longest are matched first. A room is opened for the match. A client that hangs up waits no longer. While there are seven eighths of --max-rooms rooms, players wait: the others are for rooms that the operator opens.",
 			body: reflect.TypeFor[Wish](), answer: reflect.TypeFor[Match](), status: http.StatusOK, also: map[int]string{http.StatusNoContent: "nobody was found in time"},
 			example: Wish{Name: "ada", Mode: "duel", Players: 2}, serve: match, waits: true},
+		row(call{method: "GET", path: "/v1/cluster", what: "The cluster that the server is in: its nodes, and its rooms with the nodes that run them. All nodes are asked, and have two seconds.", waits: true, refusals: map[int]string{http.StatusConflict: alone}},
+			func(op Operator, r *http.Request, _ none) (Cluster, error) { return op.Cluster(r.Context()) }),
+		row(call{method: "POST", path: "/v1/cluster/drain", what: "Drain a node and end it: other nodes make the entries of its rooms, its players go on there, and its process ends. The answer comes at once. The body may be left out.", mayBeEmpty: true,
+			refusals: map[int]string{http.StatusNotFound: noSuchNode, http.StatusConflict: alone + ", or no other node could take over"}, example: DrainNode{Node: "fra-1"}},
+			func(op Operator, r *http.Request, b DrainNode) (none, error) {
+				return none{}, op.Drain(r.Context(), b.Node)
+			}),
+		row(call{method: "POST", path: "/v1/cluster/move", what: "Have a node make the entries of a room. The answer comes when it does, or after eight seconds.", waits: true,
+			refusals: map[int]string{http.StatusNotFound: "no such node lives, or none runs such a room", http.StatusConflict: alone + ", or the node cannot make the room's entries"}, example: MoveRoom{Room: "main", Node: "fra-2"}},
+			func(op Operator, r *http.Request, b MoveRoom) (none, error) {
+				return none{}, op.Move(r.Context(), b)
+			}),
 		row(call{method: "GET", path: "/v1/log", what: "The level of the log and its newest lines."},
 			func(op Operator, _ *http.Request, _ none) (Log, error) {
 				return Log{levelName(op.LogLevel()), some(op.LogLines())}, nil

@@ -70,9 +70,19 @@ func (f *fakeOperator) total() (n int) {
 var fakeAddresses = []Address{{"replica", "udp", "203.0.113.9:7000"}, {"realm", "tls", "203.0.113.9:9999"}}
 
 func (f *fakeOperator) Server() (Server, error) {
-	return Server{"arena", "v0.9.0", "fra-1", 20, 1, 2, fakeAddresses}, f.note("server", nil)
+	return Server{"arena", "v0.9.0", "fra-1", "arena", 20, 1, 2, fakeAddresses}, f.note("server", nil)
 }
-func (f *fakeOperator) Rooms() ([]Room, error) { return f.rooms, f.note("rooms", nil) }
+func (f *fakeOperator) Cluster(context.Context) (Cluster, error) {
+	node := func(id, name string, players int, cpu float64) ClusterNode {
+		return ClusterNode{Node: id, Name: name, Here: name == "fra-1", Version: "v0.9.0", Fingerprint: "3b5d8a0f6c2e4917", Addresses: map[string]string{"replica": name + ".example:7000", "ws": name + ".example:8000"}, Players: players, Rooms: 1, CPU: cpu}
+	}
+	nodes := []ClusterNode{node("5c63999064dd3175", "fra-1", 1, 0.125), node("7e1bac25c249231d", "fra-2", 0, 0.0625)}
+	stages := []ClusterStage{{Node: nodes[0].Node, Tick: 812, Hash: "a6f7c01b22e3d984", Elections: 1}, {Node: nodes[1].Node, Tick: 811, Lag: 1, LagMS: 50, Hash: "0d13b7e2f5a64c98"}}
+	return Cluster{"arena", nodes, []ClusterRoom{{Room: "duel-7", Sequencer: nodes[0].Node, Epoch: 1, Tick: 812, Awake: true, Stages: stages}}}, f.note("cluster", nil)
+}
+func (f *fakeOperator) Drain(_ context.Context, node string) error { return f.note("drain", node) }
+func (f *fakeOperator) Move(_ context.Context, m MoveRoom) error   { return f.note("move", m) }
+func (f *fakeOperator) Rooms() ([]Room, error)                     { return f.rooms, f.note("rooms", nil) }
 func (f *fakeOperator) Room(name string) (Room, error) {
 	if name == "gone" {
 		return Room{Name: name, State: Over, Accounts: []string{}, Tick: 900, Ended: &then, Result: "ada wins"}, f.note("room", name)

@@ -40,6 +40,12 @@ type Operator interface {
 	// Ended returns the newest rooms that have ended, oldest first.
 	Ended() []Ending
 
+	// Cluster returns the cluster that the server is in, Drain drains a node of it ("" is the server itself), and Move has a node make the entries
+	// of a room.
+	Cluster(ctx context.Context) (Cluster, error)
+	Drain(ctx context.Context, node string) error
+	Move(ctx context.Context, m MoveRoom) error
+
 	// Map returns where things are in a room. It may be a second old.
 	Map(room string) (Map, error)
 	// Pulse is cheap, and does not wait for a tick.
@@ -66,7 +72,8 @@ func refuse(status int, format string, args ...any) error {
 type Server struct {
 	Name      string    `json:"name" doc:"the name of the game"`
 	Version   string    `json:"version" doc:"the version of the program"`
-	Node      string    `json:"node" doc:"the name of the machine"`
+	Node      string    `json:"node" doc:"the name of the machine, or that of --node"`
+	Cluster   string    `json:"cluster,omitempty" doc:"the cluster that it is in; left out if it is alone"`
 	TickRate  int       `json:"tick_rate" doc:"ticks a second"`
 	Players   int       `json:"players" doc:"players of all rooms, those who are away included"`
 	Rooms     int       `json:"rooms" doc:"rooms"`
