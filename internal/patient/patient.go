@@ -5,13 +5,12 @@ package patient
 import (
 	"os"
 	"os/exec"
-	"runtime/debug"
 	"testing"
 	"time"
 )
 
 // limit is far more than any wait takes on a slow, busy machine. With the counts of the gate or of the nightly soak, a
-// wait may be for two minutes of work.
+// wait may be for two minutes of work. A wait on an idle machine ends sooner: see idleLimit.
 var limit = func() time.Duration {
 	switch {
 	case os.Getenv("PARLEY_SOAK") != "":
@@ -37,9 +36,11 @@ func Done(f func()) {
 // Until waits until something holds that other goroutines bring about, and fails the test if it does not.
 func Until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(limit); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: it has not come within %v", what, limit)
+	began := time.Now()
+	wait := wait{last: began}
+	for ; !holds(); time.Sleep(time.Millisecond) {
+		if time.Since(wait.last) >= min(step, limit) && wait.over(time.Now()) {
+			t.Fatalf("%s: it has not come within %v", what, time.Since(began).Round(time.Millisecond))
 		}
 	}
 }
@@ -57,14 +58,4 @@ func Test(t testing.TB) {
 func Exit(c *exec.Cmd) error {
 	defer time.AfterFunc(limit, func() { c.Process.Kill() }).Stop()
 	return c.Wait()
-}
-
-// End returns a timer that ends the program after the limit, unless it is stopped, and prints what each goroutine waits
-// for. A function that waits for several things, or for bytes, defers End().Stop(). The test is not failed instead, as
-// its cleanup may wait for the same thing.
-func End() *time.Timer {
-	return time.AfterFunc(limit, func() {
-		debug.SetTraceback("all")
-		panic("patient: what a test waits for has not come")
-	})
 }

@@ -69,6 +69,38 @@ func TestWhatComesIsReceived(t *testing.T) {
 	Until(t, "it holds", func() bool { return true })
 }
 
+// A wait goes on while the machine works, until the limit. Where it has nothing to do, nothing is to be waited for.
+func TestAWaitOnAnIdleMachineEndsSooner(t *testing.T) {
+	defer func(was time.Duration) { limit = was }(limit)
+	limit = 20 * time.Minute
+	for _, tt := range []struct {
+		name  string
+		cores float64 // that are busy
+		known bool
+		want  time.Duration
+	}{
+		{"a machine that works", 1, true, limit},
+		{"one that works a little", .3, true, limit},
+		{"one that has nothing to do", .1, true, idleLimit},
+		{"one that does not tell", 0, false, limit},
+	} {
+		now, busy := time.Unix(1, 0), time.Duration(0)
+		w, began := wait{last: now}, now
+		for over := false; !over; over = w.count(now, busy) {
+			now = now.Add(step)
+			if tt.known {
+				busy += time.Duration(tt.cores * float64(step))
+			}
+		}
+		if took := now.Sub(began); took < tt.want || took > tt.want+2*step {
+			t.Errorf("%s: over after %v, want %v", tt.name, took, tt.want)
+		}
+	}
+	if a, err := os.ReadFile("/proc/stat"); err == nil && busyTime() == 0 {
+		t.Errorf("what the system tells is not read: %.200s", a)
+	}
+}
+
 // In a bubble no time is lost, and the clock is the wall's.
 func TestPaceIsTheWallsClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
