@@ -54,7 +54,11 @@ type banLine struct {
 
 // openBans reads the bans of a data folder. A server must not run with fewer bans than it was told of, so a damaged file is an error.
 func openBans(dir string) (*banBook, error) {
-	b := &banBook{file: filepath.Join(dir, bansFile), bans: map[netip.Prefix]Ban{}}
+	b := &banBook{bans: map[netip.Prefix]Ban{}}
+	if dir == "" { // the cluster keeps them
+		return b, nil
+	}
+	b.file = filepath.Join(dir, bansFile)
 	list, err := readBans(b.file)
 	if err != nil {
 		return nil, fmt.Errorf("parley: the bans in %s cannot be read: %w: mend the file, or move it away to start without bans", b.file, err)
@@ -126,6 +130,30 @@ func (b *banBook) add(ban Ban) (change uint64, err error) {
 	return b.changed(), nil
 }
 
+// put has a ban of the cluster hold, and reports whether it is news. There may be more than MaxBans for a moment, as servers add some at the same time.
+func (b *banBook) put(ban Ban) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forget(time.Now())
+	before, there := b.bans[ban.Prefix]
+	if there && before.Reason == ban.Reason && before.Until.Equal(ban.Until) || !there && len(b.bans) >= 2*MaxBans {
+		return false
+	}
+	b.bans[ban.Prefix] = ban
+	b.changed()
+	return true
+}
+
+// drop lifts a ban of the cluster, if it holds.
+func (b *banBook) drop(p netip.Prefix) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, there := b.bans[p]; there {
+		delete(b.bans, p)
+		b.changed()
+	}
+}
+
 // remove lifts a ban, and returns the number of the change.
 func (b *banBook) remove(p netip.Prefix) (change uint64, err error) {
 	b.mu.Lock()
@@ -148,7 +176,7 @@ func (b *banBook) remove(p netip.Prefix) (change uint64, err error) {
 func (b *banBook) keep(change uint64) error {
 	b.disk.Lock()
 	defer b.disk.Unlock()
-	if b.written >= change {
+	if b.written >= change || b.file == "" {
 		return nil
 	}
 	b.mu.Lock()

@@ -6,7 +6,21 @@ import (
 )
 
 // Cluster is what a server needs to share its rooms with others: see Config.Cluster.
-type Cluster struct{ nodes *gateway.Nodes }
+type Cluster struct {
+	nodes *gateway.Nodes
+	join  func(*Server) others
+}
 
 // ClusterOf returns the cluster that a node belongs to. The node outlives the server.
-func ClusterOf(node core.Cluster) *Cluster { return &Cluster{gateway.NewNodes(node)} }
+func ClusterOf(node core.Cluster) *Cluster {
+	return &Cluster{gateway.NewNodes(node), func(s *Server) others { return &allies{server: s, cluster: node} }}
+}
+
+// others are the other servers of a cluster: allies are the only ones. A game without a cluster has none of their code.
+type others interface {
+	loadBans() error
+	begin() error
+	ban(b Ban) error
+	unban(b Ban) error
+	players(here []Player) ([]Player, error)
+}

@@ -89,7 +89,11 @@ func (s *Server) Ban(b Ban) error {
 		if err != nil {
 			return fmt.Errorf("parley: ban of account %q: %w", b.Account, err)
 		}
-		return s.do(func() { s.hub.EvictAccount(b.Reason, b.Account) })
+		err = s.do(func() { s.hub.EvictAccount(b.Reason, b.Account) })
+		if s.allies != nil {
+			err = errors.Join(err, s.allies.ban(b))
+		}
+		return err
 	}
 	b.Prefix = bans.Canon(b.Prefix)
 	change, err := s.bans.add(b)
@@ -107,6 +111,9 @@ func (s *Server) Ban(b Ban) error {
 	holds := holdsOf(b.Prefix)
 	s.matches.evict(holds)
 	err = s.do(func() { s.hub.EvictAddress(b.Reason, holds) })
+	if s.allies != nil {
+		err = errors.Join(err, s.allies.ban(b))
+	}
 	return errors.Join(err, s.bans.keep(change)) // last: nobody stays in a room for as long as a slow disk takes
 }
 
@@ -136,6 +143,9 @@ func (s *Server) Unban(b Ban) error {
 			return err
 		}
 		s.Log().Info("ban lifted", "prefix", b.Prefix)
+		if s.allies != nil {
+			return s.allies.unban(b)
+		}
 		return s.bans.keep(change)
 	}
 	err := s.askAccounts(func(ctx context.Context, done func(account.Answer)) error {

@@ -29,6 +29,7 @@ type Server struct {
 	shelf    *keep.Shelf   // nil if rooms are not kept
 	matches  *matches
 	bans     *banBook
+	allies   others // of a cluster; nil alone
 	log      *scribe.Handler
 	cancel   context.CancelFunc
 	broken   atomic.Pointer[error] // what the terrain panicked with
@@ -80,6 +81,12 @@ type Player struct {
 	// there is to say. Queue is how long packets wait on the way, and Budget the bytes that the last tick could use.
 	Path gateway.Path
 
+	// Node is the server of a cluster that the player is connected to, "" if that is not known. Addr, Carrier, Conn, RTT, Path and Traffic are what
+	// that server says.
+	Node string
+
+	here bool // this server is the one to say what it is at
+
 	// Traffic is what has gone over the player's connection so far. It is zero while the player is away.
 	Traffic gateway.Traffic
 }
@@ -105,7 +112,11 @@ func Start(g Game, c Config) (*Server, error) {
 		return nil, err
 	}
 	c = c.withDefaults()
-	banned, err := openBans(c.DataDir)
+	bansDir := c.DataDir
+	if c.Cluster != nil {
+		bansDir = ""
+	}
+	banned, err := openBans(bansDir)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +152,14 @@ func Start(g Game, c Config) (*Server, error) {
 		return nil, err
 	}
 	s.hub, s.matches = hub, newMatches(s, c.MaxPlayers)
-	if err := s.listen(c); err != nil {
+	if c.Cluster != nil {
+		s.allies = c.Cluster.join(s)
+		err = s.allies.loadBans()
+	}
+	if err == nil {
+		err = s.listen(c)
+	}
+	if err != nil {
 		s.cancel()
 		late, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -161,6 +179,12 @@ func Start(g Game, c Config) (*Server, error) {
 		s.err = errors.Join(s.err, s.closeShelf())
 		s.log.Flush(logPatience)
 	}()
+	if s.allies != nil {
+		if err := s.allies.begin(); err != nil {
+			s.Close()
+			return nil, err
+		}
+	}
 	return s, nil
 }
 
@@ -259,13 +283,23 @@ func (s *Server) do(fn func()) error {
 // not wait.
 func (s *Server) Depart(token [16]byte) { s.hub.Depart(token) }
 
-// Players returns the players of all rooms, by room and in the order of their IDs.
-func (s *Server) Players() (list []Player, err error) {
+// Players returns the players of all rooms, by room and in the order of their IDs: in a cluster those of all servers. If some servers do not answer
+// within two seconds, it returns the others with ErrSilent.
+func (s *Server) Players() ([]Player, error) {
+	list, err := s.playersHere()
+	if err != nil || s.allies == nil {
+		return list, err
+	}
+	return s.allies.players(list)
+}
+
+// playersHere returns the players of the rooms that run on this server.
+func (s *Server) playersHere() (list []Player, err error) {
 	err = s.do(func() {
 		for _, r := range s.hub.Rooms() {
 			for _, p := range r.Players() {
 				list = append(list, Player{
-					Room: r.Name(), ID: p.ID, Name: p.Name, Dialect: p.Dialect, Away: p.Away(), Returns: p.Returns(),
+					Room: r.Name(), ID: p.ID, Name: p.Name, Dialect: p.Dialect, Away: r.IsAway(p), Returns: p.Returns(), here: r.Has(p),
 					Addr: p.Addr, Carrier: p.Carrier, Conn: p.Conn, Since: p.Since, RTT: p.RTT(), Path: p.Path(), Traffic: p.Traffic(),
 				})
 			}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -139,6 +140,17 @@ func (p *Player) RTT() time.Duration {
 
 // Away reports whether the player's connection is gone and its seat is held. Call it in Do.
 func (p *Player) Away() bool { return p.seat == nil }
+
+// IsAway reports whether a player of the room has no connection, to no server. Call it in Do.
+func (r *Room) IsAway(p *Player) bool {
+	return p.Away() && (r.shared == nil || slices.Contains(r.away, p))
+}
+
+// Has reports whether this server is the one to say what a player is at: it has its connection, or makes the entries of a room whose player is away. Call
+// it in Do.
+func (r *Room) Has(p *Player) bool {
+	return p.seat != nil || r.shared == nil || r.shared.sequences() && r.IsAway(p)
+}
 
 // Returns reports whether the player's seat is held if the connection is lost: its client has shown that it can come back. Call
 // it in Do.

@@ -114,7 +114,9 @@ func (x *shared) happens(n *news, a *asked) {
 		if n.kind == world.ItemSession && p.seat == nil {
 			p.account = false
 		}
-		r.retoken(p)
+		if r.retoken(p); n.kind == world.ItemKnown && len(p.tokens) == 0 {
+			p.account = true // its account is its session
+		}
 	case n.kind == world.ItemChat && p != nil:
 		r.hub.stats.Chat++
 		x.speak(n.tick, Line{Player: p, Name: p.Name, Entity: r.sim.Wire(r.entityOf(p)), Text: n.text})
