@@ -66,6 +66,7 @@ type Stats struct {
 	core.Stats
 	Unanswered   uint64 // calls that the store has not answered in time; most are tried again
 	StoreTrouble uint64 // how often the server of NATS in this process was found out of order
+	Saved        uint64 // snapshots
 	Stopped      uint64 // stages that were stopped: their players are sent elsewhere
 
 	Rooms     int           // in which the node has a part now
@@ -140,6 +141,7 @@ func add(to *core.Stats, s core.Stats) {
 	to.Taken += s.Taken
 	to.Refused += s.Refused
 	to.Repeated += s.Repeated
+	to.Reasked += s.Reasked
 	to.Deposed += s.Deposed
 	to.Loaded += s.Loaded
 	to.Diverged += s.Diverged

@@ -31,6 +31,7 @@ func (r *Room) store(ctx context.Context, o core.Order) (answer func(), err erro
 		if err := r.save(ctx, o); err != nil {
 			return nil, err
 		}
+		r.node.count(func(s *Stats) { s.Saved++ })
 		return func() { r.core.HandleSaved(time.Now(), o.Seq) }, nil
 	}
 	return nil, nil

@@ -148,6 +148,12 @@ func TestServeInACluster(t *testing.T) {
 		t.Errorf("the sequencer is %q of %+v", now, c.Nodes)
 	}
 	says(t, players[0], players[1], "still here")
+	metrics := page(t, list[1].addrs["web"])
+	for _, want := range []string{"parley_cluster_nodes 2\n", `parley_cluster_rooms{part="s`, "parley_cluster_silence_seconds 0", `parley_cluster_desyncs_total{part="here"} 0`} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("the metrics do not have %s:\n%s", want, metrics)
+		}
+	}
 	everybody := list[1].command("players")
 	if strings.Count(everybody.out, "player1") != 1 {
 		t.Errorf("the player is there as\n%s", everybody.out)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	front "parley"
+	"parley/cluster"
 	"parley/internal/carry/wt"
 	"parley/web"
 )
@@ -61,6 +62,13 @@ func (f *playFlags) closeWT() {
 type counters struct {
 	front.Stats
 	WebTransport *wt.Stats
+	Cluster      *clusterStats
+}
+
+// clusterStats are the counters of a node of a cluster.
+type clusterStats struct {
+	cluster.Stats
+	Nodes int // that live
 }
 
 func (f *serveFlags) counters(s *front.Server) any {
@@ -68,6 +76,9 @@ func (f *serveFlags) counters(s *front.Server) any {
 	if w := f.play.webTransport(); w != nil {
 		st := w.Stats()
 		c.WebTransport = &st
+	}
+	if n := f.cluster.node; n != nil {
+		c.Cluster = &clusterStats{n.Stats(), len(n.Nodes())}
 	}
 	return c
 }

@@ -101,6 +101,32 @@ var families = []family{
 		{"Keep.Rooms - Keep.InTrouble", "well"}, {"Keep.InTrouble", "trouble"},
 	}},
 
+	// The cluster.
+	{"parley_cluster_nodes", gauge, "", "Nodes of the cluster that live, as this one knows them. Alert when it is less than there should be: with half of them gone rooms stand still.", []from{{"Cluster.Nodes", ""}}},
+	{"parley_cluster_rooms", gauge, "part", "Rooms that this node runs. sequencer: it makes their entries. stage: another node does.", []from{
+		{"Cluster.Sequences", "sequencer"}, {"Cluster.Rooms - Cluster.Sequences", "stage"},
+	}},
+	{"parley_cluster_behind_entries", gauge, "", "Entries that this node has and has not run, in the room with the most. If it stays above a few, the node is too slow: add CPU, or drain it.", []from{{"Cluster.Behind", ""}}},
+	{"parley_cluster_silence_seconds", gauge, "", "Time since the last entry, in the room with the longest that should have some. An election takes 3 to 6. If it goes on, the room stands still: too few nodes reach each other.", []from{{"Cluster.Silence", ""}}},
+	{"parley_cluster_entries_total", counter, "fate", "Entries of rooms' logs. made: of this node. run: of others. ahead: of this node, and run before the log had them. undone: those that the log never had. void: of a sequencer that another has followed. fetched: not heard, and read from the log. dropped: not kept behind a gap, and read later. malformed: not readable; another version, or a fault. If fetched grows as fast as run, the network between nodes loses messages.", []from{
+		{"Cluster.Made", "made"}, {"Cluster.Ran", "run"}, {"Cluster.Ahead", "ahead"}, {"Cluster.Undone", "undone"}, {"Cluster.Void", "void"}, {"Cluster.Fetched", "fetched"}, {"Cluster.Dropped", "dropped"}, {"Cluster.Malformed", "malformed"},
+	}},
+	{"parley_cluster_elections_total", counter, "fate", "How rooms came to another sequencer. won and lost: bids of this node for rooms without entries. taken and given: from and to another node, by a move or a drain. deposed: another node has followed this one, which did not know. won without a restart: a node died, stood still or was cut off.", []from{
+		{"Cluster.Elections", "won"}, {"Cluster.LostBids", "lost"}, {"Cluster.Taken", "taken"}, {"Cluster.Given", "given"}, {"Cluster.Deposed", "deposed"},
+	}},
+	{"parley_cluster_appends_total", counter, "fate", "Entries of this node that did not go into the log at once. refused: another came first. repeated: the store did not answer, and was offered them again. If repeated grows, the disks or the network of the store are slow.", []from{
+		{"Cluster.Refused", "refused"}, {"Cluster.Repeated", "repeated"},
+	}},
+	{"parley_cluster_requests_repeated_total", counter, "", "How often what players of this node asked for was sent to sequencers again, as the log did not have it within 200 ms. If it grows, the network between nodes is slow, or a sequencer is.", []from{{"Cluster.Reasked", ""}}},
+	{"parley_cluster_skipped_ticks_total", counter, "", "Ticks that passed without an entry, because nobody could make one.", []from{{"Cluster.SkippedFor", ""}}},
+	{"parley_cluster_desyncs_total", counter, "part", "Rooms whose state was not the same on two nodes. here: this node's was not that of the log. complaint: another node's, and this one has saved its state for it. stopped: stages that were ended here, after the third in a minute or for another schema. Any is a fault: the game is not deterministic, or nodes have different builds. Both states are in the folder desync of --data.", []from{
+		{"Cluster.Diverged", "here"}, {"Cluster.Complaints", "complaint"}, {"Cluster.Stopped", "stopped"},
+	}},
+	{"parley_cluster_snapshots_total", counter, "fate", "Snapshots of rooms in the store. saved: by this node, each 30 s and when a room moves. loaded: when a stage began, or was too far behind.", []from{{"Cluster.Saved", "saved"}, {"Cluster.Loaded", "loaded"}}},
+	{"parley_cluster_store_faults_total", counter, "fault", "Troubles of the store. unanswered: calls that were not answered in time; most are tried again. out_of_order: this node's own NATS stores nothing; look at the disk of --data.", []from{
+		{"Cluster.Unanswered", "unanswered"}, {"Cluster.StoreTrouble", "out_of_order"},
+	}},
+
 	// The simulation.
 	{"parley_world_bytes_total", counter, "dialect kind field", "Bytes of entity fields that were sent to players, by kind and field, without headers. Make the largest series smaller: a shorter type, fewer changes, a shorter sight.", []from{{"Fields.*", ""}}},
 	{"parley_world_rewinds_total", counter, "", "Times that the world went back for a late input. If it grows, players have slow networks.", []from{{"World.World.Rewinds", ""}}},

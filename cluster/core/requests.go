@@ -15,9 +15,10 @@ type outbox struct {
 	bytes int
 	last  uint64 // the newest number that was given
 
-	sent  uint64    // the newest number that was sent since repeatAt was set
-	due   time.Time // when a batch is to be sent; zero if none is
-	batch []byte
+	rounds uint64    // how often all were sent again
+	sent   uint64    // the newest number that was sent since repeatAt was set
+	due    time.Time // when a batch is to be sent; zero if none is
+	batch  []byte
 }
 
 type waiting struct {
@@ -69,6 +70,7 @@ func (o *outbox) take(now time.Time, node uint64) ([]byte, bool) {
 	}
 	if o.sent >= o.last {
 		o.sent = 0
+		o.rounds++
 	}
 	b := binary.LittleEndian.AppendUint64(o.batch[:0], node)
 	for n := 0; ; n++ {

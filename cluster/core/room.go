@@ -102,6 +102,7 @@ type Stats struct {
 	Taken      uint64 // rooms that another node gave to this one
 	Refused    uint64 // appends
 	Repeated   uint64 // appends that were not answered, and offered again
+	Reasked    uint64 // how often requests that the log did not have in time were sent again
 	Deposed    uint64
 	Loaded     uint64 // snapshots
 	Diverged   uint64 // entries that were made for another state than this node had
@@ -134,7 +135,11 @@ func (r *Room) Seq() uint64 { return r.seq }
 func (r *Room) Record() Record { return r.record }
 
 // Stats returns the counters.
-func (r *Room) Stats() Stats { return r.stats }
+func (r *Room) Stats() Stats {
+	s := r.stats
+	s.Reasked = r.out.rounds
+	return s
+}
 
 // Ask asks for something on behalf of a player of this node, and returns the request's number, which is that of its origin in the log. The
 // error is ErrBusy.
