@@ -78,21 +78,26 @@ func percent(list []time.Duration, n int) time.Duration {
 	return list[(len(list)-1)*n/100].Round(time.Millisecond)
 }
 
-// killed kills the sequencer, and starts it again.
-func (r *round) killed() { r.kills(r.sequencer()) }
-
-// leaderless kills the server whose NATS leads the stream of the room.
-func (r *round) leaderless() {
-	r.kills(r.find("a leader of the stream", func(is childIs) bool { return is.Leads }))
+// killed kills the sequencer, and starts it again when its players are elsewhere.
+func (r *round) killed() {
+	r.kills(r.sequencer(), func(i int) {
+		r.noticed(i)
+		r.settled("at the servers that live")
+	})
 }
 
-func (r *round) kills(i int) {
+// leaderless kills the server whose NATS leads the stream of the room, and starts it again before all of its players know: some come back to it.
+func (r *round) leaderless() {
+	r.kills(r.find("a leader of the stream", func(is childIs) bool { return is.Leads }), func(int) {})
+}
+
+func (r *round) kills(i int, wait func(i int)) {
 	r.machines[i].kill()
 	r.plays("when one is dead", i)
 	r.pause(i)
-	r.noticed(i)
-	r.settled("at the servers that live")
+	wait(i)
 	r.machines[i].start()
+	r.noticed(i)
 	r.end(i)
 	r.goHome()
 }
