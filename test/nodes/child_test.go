@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,7 +34,8 @@ type childConfig struct {
 	Peers                  []string
 	Ports                  int  // the first of those of its dialects; 0 is any
 	Counts                 bool // it plays the counting game, and tells all of it
-	Quiet                  bool // it tells no ticks
+	Alone                  bool // it has no cluster
+	Sight                  float64
 }
 
 func TestMain(m *testing.M) {
@@ -56,6 +58,7 @@ type childIs struct {
 	Trouble   string
 	Stats     cluster.Stats
 	P50, P99  time.Duration // of ticks
+	Ticks     uint64
 }
 
 // serveChild serves until its standard input ends, or until SIGTERM, as parley serve does. It says where in a line of JSON. One that counts tells each tick that it runs, with
@@ -66,15 +69,23 @@ func serveChild(what string) error {
 		return err
 	}
 	level := slog.LevelInfo
-	if c.Counts {
+	if c.Counts || c.Alone || len(c.Peers) > 0 {
 		level = slog.LevelWarn
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	if c.Alone {
+		return serveOn(&c, nil, log)
+	}
 	node, err := cluster.Start(cluster.Config{Name: "test", URLs: c.URLs, Listen: c.Listen, Advertise: c.Advertise, Peers: c.Peers, Dir: c.Dir, Log: log})
 	if err != nil {
 		return err
 	}
 	defer node.Close()
+	return serveOn(&c, node, log)
+}
+
+// serveOn serves on a node, nil if the server is alone.
+func serveOn(c *childConfig, node *cluster.Node, log *slog.Logger) error {
 	data, err := os.MkdirTemp("", "nodes")
 	if err != nil {
 		return err
@@ -89,14 +100,13 @@ func serveChild(what string) error {
 	game := arena.Game()
 	if c.Counts {
 		told := func(tick, hash uint64) { fmt.Fprintf(os.Stdout, "tick %d %016x\n", tick, hash) }
-		if c.Quiet {
-			told = func(uint64, uint64) {}
-		}
 		game = countingGame(told)
 	}
-	s, err := parley.Start(game, parley.Config{
-		Replica: at(0), Stamp: at(1), Relay: at(2), Duplex: at(3), Sight: -1, DataDir: data, MaxPlayers: 4000, PerAddress: -1, Cluster: parley.ClusterOf(node), Log: log,
-	})
+	config := parley.Config{Replica: at(0), Stamp: at(1), Relay: at(2), Duplex: at(3), Sight: cmp.Or(c.Sight, -1), DataDir: data, MaxPlayers: 4000, PerAddress: -1, Log: log}
+	if node != nil {
+		config.Cluster = parley.ClusterOf(node)
+	}
+	s, err := parley.Start(game, config)
 	if err != nil {
 		return err
 	}
@@ -105,17 +115,22 @@ func serveChild(what string) error {
 	for _, a := range s.Addrs() {
 		addrs[a.Name] = a.Addr.String()
 	}
-	node.SetAbout(cluster.About{Name: c.Listen, Addrs: addrs})
+	if node != nil {
+		node.SetAbout(cluster.About{Name: c.Listen, Addrs: addrs})
+	}
 	text, _ := json.Marshal(addrs)
 	fmt.Println(string(text))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	if c.Counts && !c.Quiet {
+	if c.Counts {
 		go tellEvents(ctx, s)
 	}
 	go answer(node, s, stop)
 	select {
 	case <-ctx.Done():
+		if node == nil {
+			return nil
+		}
 		empties, cancel := context.WithTimeout(context.Background(), drainTime)
 		defer cancel()
 		return s.Drain(empties, elsewhere(node))
@@ -164,10 +179,14 @@ func answer(node *cluster.Node, s *parley.Server, stop func()) {
 	defer stop()
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		w := s.WorldStats()
-		is := childIs{Stats: node.Stats(), CPU: cpuTime(), Trouble: fmt.Sprint(s.Trouble()), P50: w.TickP50, P99: w.TickP99}
+		is := childIs{CPU: cpuTime(), Trouble: fmt.Sprint(s.Trouble()), P50: w.TickP50, P99: w.TickP99, Ticks: w.Ticks}
+		if node != nil {
+			is.Stats = node.Stats()
+			is.Sequences = is.Stats.Sequences > 0
+		}
 		seats := w.Seats
 		is.Seats = seats.Replica + seats.Relay + seats.Duplex + seats.Stamp
-		if in.Text() == "room" {
+		if in.Text() == "room" && node != nil {
 			all, _ := node.Status(context.Background()) // what is not known is false
 			for _, r := range all.Rooms {
 				for _, st := range r.Stages {
