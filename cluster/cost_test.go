@@ -75,6 +75,79 @@ func benchAppend(b *testing.B, replicas int) {
 	b.ReportMetric(float64(took.Load())/float64(b.N)/1e6, "ms/append")
 }
 
+// BenchmarkRooms measures what rooms cost that are 20 ticks a second on one node of three: the log has each tick before it is run, or a second of them at once. All
+// servers of NATS are in this process. Each room has ten requests of its players in a tick.
+func BenchmarkRooms(b *testing.B) {
+	for _, batch := range []time.Duration{0, time.Second} {
+		b.Run(fmt.Sprintf("batch=%v", batch), func(b *testing.B) { benchRooms(b, batch) })
+	}
+}
+
+func benchRooms(b *testing.B, batch time.Duration) {
+	defer patient.End().Stop()
+	addrs := freePorts(b, 3)
+	var n *Node
+	for i := range addrs {
+		var err error
+		if n, err = Start(Config{Name: "bench", Listen: addrs[i], Peers: slices.Delete(slices.Clone(addrs), i, i+1), Dir: b.TempDir()}); err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(n.Close)
+	}
+	<-n.Ready()
+	const rooms, period = 50, 50 * time.Millisecond
+	over, ticks := make(chan struct{}), atomic.Int64{}
+	b.Cleanup(func() { close(over) })
+	do := make(chan func(), 1024)
+	run := func(fn func()) bool {
+		select {
+		case do <- fn:
+			return true
+		case <-over:
+			return false
+		}
+	}
+	var all []*Room
+	for i := range rooms {
+		w := newToy(func(uint64, uint64, []toyRequest) { ticks.Add(1) })
+		r, err := n.Open(fmt.Sprint("room-", i), RoomConfig{Period: period, World: w, Run: run, Batch: batch})
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	go func() { // the owner of all rooms
+		asks := time.NewTicker(period)
+		defer asks.Stop()
+		for {
+			select {
+			case fn := <-do:
+				fn()
+			case <-asks.C:
+				for _, r := range all {
+					for range 10 {
+						_, _ = r.Ask([]byte("move")) // a room that has no sequencer yet takes only so many
+					}
+				}
+			case <-over:
+				return
+			}
+		}
+	}()
+	<-time.After(15 * time.Second) // each room has its sequencer, and knows that nobody else has a part in it
+	b.ResetTimer()
+	const span = 10 * time.Second
+	for range b.N {
+		cpu, before := cpuTime(), ticks.Load()
+		<-time.After(span)
+		spent := (cpuTime() - cpu).Seconds()
+		made := float64(ticks.Load() - before)
+		b.ReportMetric(made/span.Seconds()/rooms, "ticks/s-room")
+		b.ReportMetric(spent/made*1e6, "cpu-us/tick")
+		b.ReportMetric(made/spent/20, "rooms/core")
+	}
+}
+
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

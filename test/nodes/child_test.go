@@ -69,7 +69,7 @@ func serveChild(what string) error {
 		return err
 	}
 	level := slog.LevelInfo
-	if c.Counts || c.Alone || len(c.Peers) > 0 {
+	if (c.Counts || c.Alone || len(c.Peers) > 0) && os.Getenv("PARLEY_NODES_LOG") == "" {
 		level = slog.LevelWarn
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))

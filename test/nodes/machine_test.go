@@ -62,7 +62,7 @@ func (m *machine) start() {
 func (m *machine) Write(b []byte) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.log.Len() < 1<<16 {
+	if m.log.Len() < 4<<20 {
 		m.log.Write(b)
 	}
 	return len(b), nil
