@@ -314,9 +314,7 @@ func (x *shared) reconcile() {
 		}
 	}
 	x.catchUp()
-	if !x.open {
-		x.open = true
-		r.later = append(r.later, x.waiting...)
-		x.waiting = nil
-	}
+	x.open = true
+	r.later = append(r.later, x.waiting...)
+	x.waiting = nil
 }
