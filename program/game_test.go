@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,19 +26,33 @@ type pond struct {
 	addrs              map[string]string
 }
 
-// buildPond builds the program of testdata/pond.
-func buildPond(t *testing.T) *pond {
-	t.Helper()
-	p := &pond{dir: t.TempDir()}
-	p.binary, p.ready = filepath.Join(p.dir, "pond"), filepath.Join(p.dir, "ready.json")
+// pondProgram builds the program of testdata/pond, once for all tests: a program takes seconds to link. TestMain removes its folder.
+var pondProgram = sync.OnceValues(func() (binary string, err error) {
+	if pondFolder, err = os.MkdirTemp("", "pond"); err != nil {
+		return "", err
+	}
+	binary = filepath.Join(pondFolder, "pond")
 	if runtime.GOOS == "windows" {
-		p.binary += ".exe"
+		binary += ".exe"
 	}
 	// The tests run in checkouts whose history git may refuse to read.
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", p.binary, "./testdata/pond").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", binary, "./testdata/pond").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	return p
+	return binary, nil
+})
+
+var pondFolder string
+
+// newPond returns the program of testdata/pond with a folder of its own.
+func newPond(t *testing.T) *pond {
+	t.Helper()
+	binary, err := pondProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	return &pond{binary: binary, dir: dir, ready: filepath.Join(dir, "ready.json")}
 }
 
 func (p *pond) command(stdin string, args ...string) *exec.Cmd {
@@ -124,7 +140,7 @@ func TestTheProgramOfAnotherGame(t *testing.T) {
 		t.Skip("a process cannot be interrupted here")
 	}
 	t.Parallel() // it waits for most of its time
-	p := buildPond(t)
+	p := newPond(t)
 	if got := p.runs(t, "", "schema"); got.status != exitOK || !strings.Contains(got.out, "pond") || !strings.Contains(got.out, "kind 1: frog") {
 		t.Errorf("schema: %+v", got)
 	}
@@ -207,7 +223,7 @@ func TestAPlayerOfAnotherGameReadsSo(t *testing.T) {
 		t.Skip("a process cannot be interrupted here")
 	}
 	t.Parallel() // it waits for most of its time
-	p := buildPond(t)
+	p := newPond(t)
 	p.serve(t)
 	arenaProgram := ours(builtIn()...)
 	_, ours, ready := serveArena(t, func(c *front.Config) { c.RealmPlain = false })

@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 	os.Setenv("XDG_CONFIG_HOME", "none") // which is no folder: no test touches the user's own settings
 	// Bubbletea's reader of keys waits for ever with a key that came as the screen was left.
 	reader := "github.com/charmbracelet/ultraviolet.(*TerminalReader)."
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(reader+"sendEvents"), goleak.IgnoreAnyFunction(reader+"StreamEvents"), goleak.IgnoreAnyFunction(reader+"StreamEvents.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(reader+"sendEvents"), goleak.IgnoreAnyFunction(reader+"StreamEvents"), goleak.IgnoreAnyFunction(reader+"StreamEvents.func1"),
+		goleak.Cleanup(func(status int) { os.RemoveAll(pondFolder); os.Exit(status) }))
 }
 
 // toyPacket is a packet of the two toy dialects. On the wire:
