@@ -19,6 +19,7 @@ import (
 type allies struct {
 	server  *Server
 	cluster core.Cluster
+	afar    afar
 }
 
 // loadTime is how long a server that starts waits for the cluster's bans: it must not run without them.
@@ -49,7 +50,7 @@ func (a *allies) loadBans() error {
 // begin follows the bans, and answers the others. The server runs.
 func (a *allies) begin() error {
 	a.cluster.WatchBans(a.told)
-	return a.cluster.Answer(playersTopic, a.answerPlayers)
+	return errors.Join(a.cluster.Answer(playersTopic, a.answerPlayers), a.cluster.Answer(matchTopic, a.answerMatch))
 }
 
 // clusterBan is what the store has of a ban.

@@ -1,6 +1,8 @@
 package parley
 
 import (
+	"context"
+
 	"parley/cluster/core"
 	"parley/play/gateway"
 )
@@ -23,4 +25,6 @@ type others interface {
 	ban(b Ban) error
 	unban(b Ban) error
 	players(here []Player) ([]Player, error)
+	match(ctx context.Context, r MatchRequest) (MatchResult, error)
+	open(rooms []Room) (addrs []map[string]string, errs []error)
 }

@@ -113,6 +113,9 @@ func (s *Server) View(room string, fn func(w *world.World)) error {
 // action is a struct of Game.Actions. It is in the log, as what players do is. Inject returns when the action waits for its tick, and
 // ErrTooMany when 256 wait already.
 func (s *Server) Inject(room string, action any) error {
+	if err := s.hub.Bring(room); err != nil {
+		return waited(err)
+	}
 	var refused error
 	if err := s.do(func() {
 		if r := s.hub.Room(room); r == nil {

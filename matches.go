@@ -37,6 +37,10 @@ type MatchRequest struct {
 type MatchResult struct {
 	Room   string
 	Ticket []byte
+
+	// Addrs is where the player is to connect to, by dialect or carrier, in a cluster: the room is put on the server with the least to do, and can be
+	// entered at any. It is nil if that server has not said, and without a cluster.
+	Addrs map[string]string
 }
 
 // Errors of Match. Test for them with errors.Is.
@@ -74,6 +78,9 @@ func (s *Server) Match(ctx context.Context, r MatchRequest) (MatchResult, error)
 	}
 	if r.From.IsValid() && s.Banned(r.From) {
 		return MatchResult{}, ErrBanned
+	}
+	if s.allies != nil {
+		return s.allies.match(ctx, r)
 	}
 	w, err := s.matches.join(r)
 	if err != nil {
@@ -242,13 +249,19 @@ func (m *matches) open(groups []match.Group) (full bool) {
 	for i, g := range groups {
 		rooms[i] = newMatchRoom(g)
 	}
-	closed := m.server.do(func() {
-		for i := range rooms {
-			s := rooms[i].settings()
-			s.Match = true
-			_, errs[i] = m.server.hub.Open(s)
-		}
-	})
+	var closed error
+	addrs := make([]map[string]string, len(rooms))
+	if m.server.allies != nil {
+		addrs, errs = m.server.allies.open(rooms)
+	} else {
+		closed = m.server.do(func() {
+			for i := range rooms {
+				s := rooms[i].settings()
+				s.Match = true
+				_, errs[i] = m.server.hub.Open(s)
+			}
+		})
+	}
 	var unwanted []string
 	m.mu.Lock()
 	for i, g := range groups {
@@ -265,7 +278,7 @@ func (m *matches) open(groups []match.Group) (full bool) {
 		case !m.queue.Settle(g):
 			unwanted = append(unwanted, rooms[i].Name)
 		default:
-			m.send(g, rooms[i].Name)
+			m.send(g, rooms[i].Name, addrs[i])
 		}
 	}
 	m.mu.Unlock()
@@ -276,11 +289,11 @@ func (m *matches) open(groups []match.Group) (full bool) {
 }
 
 // send tells a group where its room is.
-func (m *matches) send(g match.Group, room string) {
+func (m *matches) send(g match.Group, room string, addrs map[string]string) {
 	for _, id := range g.IDs {
 		w := m.waiting[id]
 		ticket, err := m.server.hub.Gate().MatchTicket(room, w.name, matchTicketTime)
-		m.tell(id, matched{MatchResult{Room: room, Ticket: ticket}, err})
+		m.tell(id, matched{MatchResult{Room: room, Ticket: ticket, Addrs: addrs}, err})
 	}
 }
 

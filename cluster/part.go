@@ -55,10 +55,13 @@ func (n *Node) Called(id uint64) string {
 	return NodeName(id)
 }
 
-// Living returns the IDs of the nodes that live.
+// Living returns the IDs of the nodes that live and have this node's schema.
 func (n *Node) Living() (ids []uint64) {
+	fingerprint := n.fingerprint()
 	for _, info := range n.Nodes() {
-		ids = append(ids, info.ID)
+		if info.Fingerprint == fingerprint {
+			ids = append(ids, info.ID)
+		}
 	}
 	return ids
 }

@@ -306,7 +306,22 @@ func (o *operator) Match(ctx context.Context, w web.Wish) (web.Match, bool, erro
 	case err != nil:
 		return web.Match{}, false, refusal(err, 0)
 	}
-	return web.Match{Room: m.Room, Ticket: hex.EncodeToString(m.Ticket), Addresses: o.addresses()}, true, nil
+	return web.Match{Room: m.Room, Ticket: hex.EncodeToString(m.Ticket), Addresses: addressesFor(m, o.addresses())}, true, nil
+}
+
+// addressesFor returns where the players of a match are to connect: to the server of a cluster that has the room, as this one writes its own addresses.
+func addressesFor(m front.MatchResult, own []web.Address) []web.Address {
+	if m.Addrs == nil {
+		return own
+	}
+	var list []web.Address
+	for _, a := range own {
+		if at := m.Addrs[a.Dialect]; at != "" {
+			a.Address = at
+			list = append(list, a)
+		}
+	}
+	return list
 }
 
 // LogLevel returns the least level that is logged.

@@ -208,5 +208,5 @@ func (l *lobby) Match(ctx context.Context, from netip.Addr, who web.Wish) (web.M
 	case err != nil:
 		return web.Match{}, false, refusal(err, 0)
 	}
-	return web.Match{Room: m.Room, Ticket: hex.EncodeToString(m.Ticket), Addresses: l.addresses}, true, nil
+	return web.Match{Room: m.Room, Ticket: hex.EncodeToString(m.Ticket), Addresses: addressesFor(m, l.addresses)}, true, nil
 }

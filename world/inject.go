@@ -18,25 +18,37 @@ var (
 // Inject submits an action of the world itself at the next tick: Step gets it as an Act of player 0, before those of players. action is a
 // struct of Game.Actions. It returns ErrNoAction, ErrTooMany, or ErrLater if the entry of the next tick is full.
 func (s *Sim) Inject(action any) error {
+	in, err := s.injected(action)
+	if err != nil {
+		return err
+	}
+	return s.inject(&in)
+}
+
+// injected returns the input that an action of the world itself is. Its values are valid until the next call.
+func (s *Sim) injected(action any) (Input, error) {
 	a := s.schema.ActionOf(action)
-	switch {
-	case a == nil:
-		return fmt.Errorf("%w: %T: add it to Game.Actions", ErrNoAction, action)
-	case s.Full():
-		return ErrLater
+	if a == nil {
+		return Input{}, fmt.Errorf("%w: %T: add it to Game.Actions", ErrNoAction, action)
 	}
 	v := reflect.New(a.typ)
 	v.Elem().Set(reflect.ValueOf(action))
 	clear(s.asked[:])
 	a.values(v.UnsafePointer(), &s.asked, &s.stats)
-	in := Input{Kind: Act, Tick: s.now, Action: a, params: &s.asked}
-	if !s.keep(&in) {
+	return Input{Kind: Act, Tick: s.now, Action: a, params: &s.asked}, nil
+}
+
+func (s *Sim) inject(in *Input) error {
+	switch {
+	case s.Full():
+		return ErrLater
+	case !s.keep(in):
 		return ErrTooMany
 	}
 	s.log.asked = true
 	s.heard(s.log.from)
 	if s.log.on {
-		s.log.input(&in, s.now, 0)
+		s.log.input(in, s.now, 0)
 	}
 	return nil
 }

@@ -57,3 +57,29 @@ func (s *Sim) Submit(wish []byte, tag uint32) Reason {
 	}
 	return s.submit(&in)
 }
+
+// AppendInject appends an action of the world itself as a wish, for SubmitInject. See Inject.
+func (s *Sim) AppendInject(b []byte, action any) ([]byte, error) {
+	in, err := s.injected(action)
+	if err != nil {
+		return b, err
+	}
+	return appendWish(b, true, &in), nil
+}
+
+// SubmitInject submits what AppendInject has written.
+func (s *Sim) SubmitInject(wish []byte) error {
+	r := reading{b: wish}
+	in := Input{Kind: InputKind(r.u8())}
+	r.u8()
+	r.upTo(1 << 62)
+	if in.Kind != Act {
+		return damaged("an action of the world itself that is none")
+	}
+	var list []params
+	if r.input(&in, s.schema, &list); !r.done() || in.Player != 0 {
+		return damaged("an action of the world itself that is none")
+	}
+	in.Tick, in.Shown = s.now, 0
+	return s.inject(&in)
+}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"time"
 
 	"parley/play/message"
@@ -37,8 +36,21 @@ func (x *shared) must(kind wishKind, body []byte) {
 	}
 }
 
-// errApart is why a part of a server's own cannot do something to a room of a cluster.
-var errApart = errors.New("parley: a room of a cluster takes no actions of the server's own")
+// inject asks for an action of the world itself.
+func (x *shared) inject(action any) error {
+	body, err := x.room.sim.AppendInject(appendWish(nil, wishInject, 0), action)
+	if err == nil {
+		x.askInject(body)
+	}
+	return err
+}
+
+func (x *shared) askInject(body []byte) {
+	again := func() bool { return x.ask(asked{kind: wishInject, body: body}, body) }
+	if len(x.unasked) > 0 || !again() {
+		x.unasked = append(x.unasked, again)
+	}
+}
 
 // input asks for a steer or an act.
 func (x *shared) input(s *Seat, q *request, wish []byte, why world.Reason) {

@@ -86,8 +86,6 @@ func (r *Room) handedBack() {
 // error is ErrTooMany if the room has too many that wait. Call it in Do.
 func (r *Room) Inject(action any) error {
 	switch {
-	case r.shared != nil:
-		return errApart
 	case r.sim.Schema().ActionOf(action) == nil:
 		return fmt.Errorf("%w: %T: add it to Game.Actions", world.ErrNoAction, action)
 	case r.injected >= maxInjected:
@@ -101,6 +99,18 @@ func (r *Room) Inject(action any) error {
 // inject submits an action, or keeps it for the next tick if this one has no room.
 func (r *Room) inject(action any) {
 	if r.state == roomEnded {
+		return
+	}
+	if r.shared != nil {
+		if waits, full := r.shared.wait(func() { r.inject(action) }); !waits {
+			full = r.shared.inject(action) != nil
+			if !full {
+				return
+			}
+		} else if !full {
+			return
+		}
+		r.injected--
 		return
 	}
 	r.wake()

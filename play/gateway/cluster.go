@@ -60,6 +60,7 @@ type elsewhere interface {
 	goes(p world.PlayerID, since uint64, kind wishKind)
 	waits() int
 	missed(since uint64) []Line
+	inject(action any) error
 	early(s *Seat, q *request)
 	steer(s *Seat, q *request)
 	act(s *Seat, q *request)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 
 	"parley/account"
@@ -71,6 +72,14 @@ func (x *shared) grant(node, number uint64, body []byte) {
 		}
 	case wishTell:
 		s.Say(r.b)
+		return
+	case wishInject:
+		switch err := s.SubmitInject(r.b); {
+		case errors.Is(err, world.ErrTooMany):
+			s.Answer(world.TooMany) // and it is asked again
+		case err != nil:
+			s.Answer(world.Malformed)
+		}
 		return
 	case wishKick:
 		p := r.player()

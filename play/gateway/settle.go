@@ -107,6 +107,8 @@ func (x *shared) happens(n *news, a *asked) {
 		x.unseat(p, errResumed)
 		r.forget(p)
 		r.logPlayer("left", p)
+	case a != nil && a.kind == wishInject:
+		r.injected--
 	case (n.input == world.Steer || n.input == world.Act) && a != nil && a.seat != nil:
 		a.seat.answers = true
 		a.seat.did(a.stamp)
@@ -228,6 +230,8 @@ func (x *shared) catchUp() {
 	for ; done < len(x.asked) && x.asked[done].number <= newest; done++ {
 		a := &x.asked[done]
 		switch s := a.seat; {
+		case a.kind == wishInject:
+			r.injected--
 		case s == nil:
 		case a.kind == wishJoin || a.kind == wishBack:
 			id, ok := r.sim.ByToken(sha256.Sum256(s.token[:]))
@@ -247,6 +251,13 @@ func (x *shared) catchUp() {
 // refused answers who has asked in vain.
 func (x *shared) refused(a *asked, why world.Reason) {
 	r, s := x.room, a.seat
+	if a.kind == wishInject {
+		if r.injected--; why == world.TooMany { // the tick had as many as it takes
+			r.injected++
+			r.later = append(r.later, func() { x.askInject(a.body) })
+		}
+		return
+	}
 	if s == nil {
 		return
 	}

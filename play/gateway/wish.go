@@ -20,6 +20,7 @@ import (
 //	 7 say     player u16, text
 //	 8 tell    text
 //	 9 kick    player u16, text
+//	10 inject  an action of the world itself, as package world writes it
 //
 // Numbers are little endian. since is the tick at which the connection that speaks became the player's: what comes late from a connection
 // before must not send away a player who is back over another. 0 is any.
@@ -35,6 +36,7 @@ const (
 	wishSay
 	wishTell
 	wishKick
+	wishInject
 )
 
 const wishAccount = 1
@@ -48,11 +50,12 @@ type asked struct {
 	stamp  uint64 // the number of the input's stamp
 	steers bool
 	player world.PlayerID
+	body   []byte // of inject: it may have to be asked again
 }
 
 func appendWish(b []byte, kind wishKind, player world.PlayerID) []byte {
 	b = append(b, byte(kind))
-	if kind == wishInput || kind == wishJoin || kind == wishTell {
+	if kind == wishInput || kind == wishJoin || kind == wishTell || kind == wishInject {
 		return b
 	}
 	return binary.LittleEndian.AppendUint16(b, uint16(player))

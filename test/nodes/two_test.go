@@ -109,6 +109,12 @@ func dial(t *testing.T, urls string, config client.Config) (*client.Client, erro
 	return client.Dial(ctx, urls, arena.Game(), config)
 }
 
+func dialGame(t *testing.T, g world.Game, urls string, config client.Config) (*client.Client, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	return client.Dial(ctx, urls, g, config)
+}
+
 // look reads a frame: how many others are in sight, and where the own body is.
 func (p *player) look() (others int, me arena.Player, ok bool) {
 	f := p.At(time.Now())
