@@ -63,15 +63,14 @@ func TestAMatchOverServers(t *testing.T) {
 	}()
 	var all []result
 	for range servers {
-		var r result
-		patient.Done(func() { r = <-found })
+		r := patient.Value(found)
 		if r.err != nil {
 			t.Fatal(r.err)
 		}
 		all = append(all, r)
 	}
 	hangUp()
-	if err := <-gone; !errors.Is(err, context.Canceled) {
+	if err := patient.Value(gone); !errors.Is(err, context.Canceled) {
 		t.Errorf("who hangs up: %v", err)
 	}
 	for _, r := range all {
