@@ -244,7 +244,9 @@ func (f *clusterFlags) tell(s *front.Server, addrs []front.Addr) (stop func()) {
 		load := newLoad()
 		for {
 			world := s.WorldStats()
-			about.Players, about.Rooms, about.CPU = world.Players, world.Rooms, load.since()
+			seats := world.Seats
+			about.Players = seats.Replica + seats.Stamp + seats.Relay + seats.Duplex + seats.Realm - world.Spectators // those of other nodes are in the world too
+			about.Rooms, about.CPU = world.Rooms, load.since()
 			f.node.SetAbout(about)
 			select {
 			case <-quit:

@@ -128,6 +128,21 @@ func TestServeInACluster(t *testing.T) {
 		}
 		return told == 3 && len(c.Rooms) == 1 && len(c.Rooms[0].Stages) == 3
 	})
+	hashes := map[string]bool{}
+	patient.Until(t, "the state changes, on all nodes", func() bool {
+		status()
+		for _, s := range c.Rooms[0].Stages {
+			if hashes[s.Hash] = true; s.Differs {
+				t.Fatalf("the room is not the same on all nodes: %+v", c.Rooms)
+			}
+		}
+		return len(hashes) > 3
+	})
+	for _, n := range c.Nodes {
+		if n.Players != map[string]int{"node1": 1, "node3": 1}[n.Name] {
+			t.Errorf("%s has %d players", n.Name, n.Players)
+		}
+	}
 	for _, to := range []string{"node3", "node1"} {
 		if got := list[1].command("cluster move main " + to); got.status != 0 || status() != to {
 			t.Fatalf("%+v; the sequencer is %s, want %s", got, status(), to)

@@ -15,7 +15,7 @@ type ClusterNode struct {
 	Version     string            `json:"version" doc:"the version of its program"`
 	Fingerprint string            `json:"fingerprint" doc:"the fingerprint of its game's schema; it runs only rooms that have the same"`
 	Addresses   map[string]string `json:"addresses" doc:"where players reach it: host:port by dialect, and by the carriers ws and wt"`
-	Players     int               `json:"players" doc:"its players, those who are away included"`
+	Players     int               `json:"players" doc:"the players who are connected to it"`
 	Rooms       int               `json:"rooms" doc:"the rooms that it runs"`
 	CPU         float64           `json:"cpu" doc:"the share of its machine's processors that it uses, 0 to 1"`
 	Draining    bool              `json:"draining" doc:"whether it takes no new players and no rooms"`

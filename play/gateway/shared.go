@@ -69,7 +69,7 @@ func (r *Room) share(a *alliance, o *opening) (err error) {
 	}
 	r.shared, r.state, r.next = x, roomQuiet, r.hub.epoch.Add(far)
 	r.sim.Keep(x.node, 0)
-	x.part, err = c.Join(r.Name(), o.text, core.PartConfig{Period: r.hub.every(), World: x, Run: x.run, Here: x.hear, Stopped: x.stopped, Hash: r.sim.World().Hash})
+	x.part, err = c.Join(r.Name(), o.text, core.PartConfig{Period: r.hub.every(), World: x, Run: x.run, Here: x.hear, Stopped: x.stopped, Hash: x.hash})
 	if err == nil {
 		r.hub.awake = append(r.hub.awake, r)
 	}
@@ -288,6 +288,9 @@ func (x *shared) Apply(entry []byte) error {
 	x.ran()
 	return nil
 }
+
+// hash is PartConfig.Hash. The world of a sim is another after each tick.
+func (x *shared) hash() uint64 { return x.room.sim.World().Hash() }
 
 // Snapshot returns the state.
 func (x *shared) Snapshot() []byte { return x.room.sim.AppendSnapshot(nil) }

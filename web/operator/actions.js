@@ -101,3 +101,25 @@ export function close(r) {
     act: () => call("DELETE", room(r.name)),
   });
 }
+
+// drain ends a node of the cluster, whose rooms and players go on at others.
+export function drain(n) {
+  ask({
+    title: "Drain this node, and end it?", named: n.name || n.node,
+    warning: `Other nodes make the entries of its rooms, and its ${n.players} players go on there. Then its process ends.`,
+    yes: "Drain", danger: true, done: "The node is draining.",
+    act: () => call("POST", "/v1/cluster/drain", { node: n.node }),
+  });
+}
+
+// move has another node make the entries of a room. Players stay where they are.
+export function move(r, nodes, from) {
+  const others = nodes.filter((n) => n.node !== r.sequencer && !n.draining && r.stages.some((s) => s.node === n.node));
+  ask({
+    title: "Have another node make this room's entries?", named: r.room,
+    warning: others.length ? `Now ${from} does. Players stay where they are connected, and see a pause of a moment.` : "No other node runs it: a node does while it has players of the room.",
+    fields: [{ id: "node", label: "Node", kind: "select", options: others.map((n) => [n.node, n.name || n.node]) }],
+    yes: "Move", done: "The room was moved.",
+    act: ({ node }) => call("POST", "/v1/cluster/move", { room: r.room, node }),
+  });
+}

@@ -3,6 +3,7 @@
 import * as actions from "./actions.js";
 import { Refused, forget, get, hasToken, remember, stream } from "./api.js";
 import { bans } from "./bans.js";
+import { cluster } from "./cluster.js";
 import { counters } from "./counters.js";
 import { byId, clip, set } from "./dom.js";
 import { count } from "./format.js";
@@ -12,7 +13,7 @@ import { players } from "./players.js";
 import { rooms } from "./rooms.js";
 import { clear, store, take, takeHistory } from "./store.js";
 
-const views = { overview, players, rooms, bans, log, counters };
+const views = { overview, players, rooms, bans, cluster, log, counters };
 let shown = "";
 let run = null; // aborts what goes on with this token
 let drawing = false;
@@ -78,6 +79,7 @@ async function greet(signal) {
     store.server = server;
     takeHistory(history.points);
     set(byId("server-name"), clip(server.name));
+    byId("nav-cluster").hidden = !server.cluster;
     set(byId("server-version"), clip(server.version + " on " + server.node));
     document.title = clip(server.name) + " – parley";
     draw();
