@@ -270,8 +270,7 @@ func (s *Sender) hurry(id uint32, e *flight) {
 	e.resends = 1 // from now on its tries count
 	switch {
 	case e.state == flying:
-		s.flights.timerMove(&s.wire, id, e, min(e.due, e.last+2*s.rtt.rto(s.cfg)))
-		s.timerAt = earliest(s.timerAt, e.due)
+		s.timerMove(id, e, min(e.due, e.last+2*s.rtt.rto(s.cfg)))
 	case e.state == lost && s.resend.head != id:
 		s.flights.lineRemove(&s.resend, id)
 		s.flights.linePrepend(&s.resend, id)

@@ -83,7 +83,7 @@ func (s *Sender) pollCopy(at time.Duration, l *line, room int, ride bool) (uint3
 		s.loss.transmitted(at, e.number, false, s.rtt.smoothed)
 		s.pacer.spend(len(e.data))
 		e.last = at
-		s.flights.timerMove(&s.wire, id, e, at+s.delay(e))
+		s.timerMove(id, e, at+s.delay(e))
 		if e.copies--; e.copies > 0 {
 			e.copyAt = at + copySpacing(s.rtt.smoothed)
 			next := &s.copies

@@ -49,7 +49,7 @@ func (s *Sender) expire(at time.Duration) {
 	for id, ok := s.expired(at); ok; id, ok = s.expired(at) {
 		e := s.flights.at(id)
 		if later := s.postponed(at, e); later > at {
-			s.flights.timerMove(&s.wire, id, e, later)
+			s.timerMove(id, e, later)
 		} else if !s.expireOne(at, id, e) {
 			return
 		}

@@ -79,11 +79,12 @@ func (f *flights) timerStop(w *wire, id uint32, e *flight) {
 	}
 }
 
-// timerMove gives a flying packet another time at which it is due.
-func (f *flights) timerMove(w *wire, id uint32, e *flight, due time.Duration) {
-	f.timerStop(w, id, e)
+// timerMove gives a flying packet another time at which it is due. That may be sooner than before, as the resend delay falls.
+func (s *Sender) timerMove(id uint32, e *flight, due time.Duration) {
+	s.flights.timerStop(&s.wire, id, e)
 	e.due = due
-	f.timerStart(w, id, e)
+	s.flights.timerStart(&s.wire, id, e)
+	s.timerAt = earliest(s.timerAt, due)
 }
 
 // soonest returns the time of the next timer, 0 if nothing flies.

@@ -141,6 +141,26 @@ func TestTimersRunOutInOrder(t *testing.T) {
 	}
 }
 
+// A copy goes out later than its packet, and may be due sooner, as the resend delay has fallen meanwhile: the timer runs out for it all the
+// same (seed 2012 of TestAnySequenceOfOperationsKeepsTheLaw).
+func TestACopyMayBeDueSooner(t *testing.T) {
+	s := newSolo(t, SendConfig{NoCongestion: true})
+	s.Sample(400 * time.Millisecond)
+	s.early.update(.16)
+	s.send(50)
+	s.poll()
+	for range 50 {
+		s.Sample(20 * time.Millisecond)
+	}
+	s.wait(100 * time.Millisecond)
+	if s.stats.Copies == 0 {
+		t.Fatal("no copy was sent")
+	}
+	if err := s.checkWire(); err != nil {
+		t.Error(err)
+	}
+}
+
 // BenchmarkExpiry is what it takes to send one value and to give one up while so many are in flight.
 func BenchmarkExpiry(b *testing.B) {
 	for _, flying := range []int{16, 256, 2048} {
