@@ -59,7 +59,7 @@ type opening struct {
 func newAlliance(h *Hub, c core.Cluster) *alliance {
 	a := &alliance{
 		hub: h, cluster: c, rooms: map[string]*opening{}, starts: map[string]*beginning{}, awaits: map[string][]*await{}, orphans: map[string]int{},
-		looking: make(chan struct{}, maxLooking),
+		looking: make(chan struct{}, maxLooking), swept: time.Now(),
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	var secret admission.Key

@@ -54,6 +54,7 @@ type elsewhere interface {
 	wait(fn func()) (waits, full bool)
 	sequences() bool
 	spent(serial world.Serial) bool
+	void(list []world.TokenHash)
 	join(s *Seat, name string)
 	comeBack(s *Seat, p *Player) error
 	leave(s *Seat, goodbye bool)

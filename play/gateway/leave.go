@@ -113,6 +113,9 @@ func (r *Room) forget(p *Player) {
 	for _, t := range p.tokens {
 		delete(r.hub.sessions, t)
 	}
+	if r.shared != nil {
+		r.shared.void(p.tokens)
+	}
 	p.tokens = nil
 	delete(r.players, p.ID)
 	r.hub.players--

@@ -146,10 +146,12 @@ func (r *Room) meet(id world.PlayerID, name string) *Player {
 
 // retoken looks again at the tokens that a player can come back with.
 func (r *Room) retoken(p *Player) {
-	for _, t := range p.tokens {
+	old := p.tokens
+	for _, t := range old {
 		delete(r.hub.sessions, t)
 	}
 	p.tokens = r.sim.Tokens(p.ID)
+	r.shared.void(slices.DeleteFunc(old, func(t world.TokenHash) bool { return slices.Contains(p.tokens, t) }))
 	for _, t := range p.tokens {
 		r.hub.sessions[t] = r
 	}

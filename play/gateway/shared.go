@@ -100,6 +100,16 @@ func (x *shared) wait(fn func()) (waits, full bool) {
 	return true, false
 }
 
+// void has tokens be found on no server any more. One server does it.
+func (x *shared) void(list []world.TokenHash) {
+	if !x.open || !x.sequences() {
+		return
+	}
+	for _, t := range list {
+		x.all.forget(t, x.room.Name())
+	}
+}
+
 // spent reports whether a ticket was used in this room.
 func (x *shared) spent(serial world.Serial) bool {
 	_, spent := x.room.sim.Spent(serial)

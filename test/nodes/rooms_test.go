@@ -114,3 +114,34 @@ func TestARoomThatIsNotThere(t *testing.T) {
 		t.Errorf("%d rooms run", st.World.Rooms)
 	}
 }
+
+// A server whose players have left a room runs it no more, and those at another play on, also if it made the entries. A room that all have left ends
+// everywhere.
+func TestARoomIsLeft(t *testing.T) {
+	url := aNATS(t)
+	a, b := serve(t, url), serve(t, url)
+	if err := a.Open(parley.Room{Name: "duel", Idle: 2 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	bob := joinAs(t, "bob", b.url("replica"), client.Config{Name: "bob", Room: "duel"})
+	ann := joinAs(t, "ann", a.url("replica"), client.Config{Name: "ann", Room: "duel"})
+	for _, p := range []*player{ann, bob} {
+		patient.Until(t, "both see each other", func() bool { others, _, ok := p.look(); return ok && others == 1 })
+	}
+	bob.Close()
+	patient.Until(t, "his server does not run it", func() bool { ann.look(); return b.WorldStats().Rooms == 1 })
+	ann.Say("still here")
+	patient.Until(t, "she plays on", func() bool { ann.look(); return ann.said["ann: still here"] == 1 })
+	if r := roomOf(t, b, "duel"); r.Players != 1 || r.Name == "" {
+		t.Errorf("the other server lists %+v", r)
+	}
+	ann.Close()
+	patient.Until(t, "it has ended", func() bool {
+		inA, _ := a.Rooms()
+		inB, _ := b.Rooms()
+		return len(inA) == 1 && len(inB) == 1
+	})
+	if _, err := dial(t, b.url("replica"), client.Config{Name: "bob", Room: "duel"}); err == nil || !strings.Contains(err.Error(), "no such room") {
+		t.Errorf("a room that ended: %v", err)
+	}
+}
