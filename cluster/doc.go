@@ -23,6 +23,7 @@
 //	directory.go  the rooms there are; nodes hear of those that come and go
 //	bans.go       a ban holds on all nodes
 //	nodes.go      what nodes say of themselves, and which is the least loaded
+//	peers.go      what relay's participants at different nodes say to each other
 //	ask.go        a question to all nodes
 //	status.go     what an operator sees: rooms, stages and how far they are behind
 //
@@ -41,6 +42,7 @@
 //	parley.now.<bucket>  what the buckets have stored, to all nodes
 //	parley.room.<room>   requests of players of other nodes, to the sequencer
 //	parley.here.<room>   what each node says of its players once a second
+//	parley.peers.<room>  what relay's participants say to each other: package peers
 //	parley.ask.<topic>   questions to all nodes
 //
 // A name of a room, a topic or a ban is one token of a subject, whatever bytes it has (names.go). Two clusters need two NATS, or two accounts of

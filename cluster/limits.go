@@ -97,4 +97,9 @@ const (
 
 	// settleTime bounds how long a server that starts waits for the cluster to have enough nodes.
 	settleTime = time.Minute
+
+	// maxPeers and maxPeersBytes bound the messages between participants of a room that this node has not read. Beyond it NATS drops, and what is
+	// reliable comes again.
+	maxPeers      = 4096
+	maxPeersBytes = 8 << 20
 )

@@ -20,6 +20,10 @@ type Cluster interface {
 	// Join begins this node's part in a room of these settings: it loads the world, follows the log, and makes entries when it is the sequencer.
 	Join(room string, settings []byte, c PartConfig) (Part, error)
 
+	// Peers begins to hear what the participants of a room at other nodes say to those here, past its log. Any goroutine may call hear, one at a
+	// time, with messages of this node too. hear must not keep b.
+	Peers(room string, hear func(b []byte)) (Peers, error)
+
 	Directory
 	Entry
 	Others

@@ -36,3 +36,12 @@ type Part interface {
 	// Close ends this node's part in the room.
 	Close()
 }
+
+// Peers is the way of messages between participants of a room on different nodes. Any goroutine may call its methods.
+type Peers interface {
+	// Tell sends a message to all nodes that hear. It may be lost, and does not keep b.
+	Tell(b []byte)
+
+	// Close ends it.
+	Close()
+}

@@ -20,6 +20,13 @@ func NewNodes(c core.Cluster) *Nodes {
 	return &Nodes{func(h *Hub) together { return newAlliance(h, c) }, c.Drain}
 }
 
+// farPeers are the participants of relay that other servers have of a room: relayFar is the only one.
+type farPeers interface {
+	count(n int)
+	left(s *relaySeat)
+	end()
+}
+
 // together is what a hub does otherwise whose rooms other servers run too: alliance is the only one.
 type together interface {
 	// Of the hub's goroutine.
@@ -62,6 +69,7 @@ type elsewhere interface {
 	waits() int
 	missed(since uint64) []Line
 	inject(action any) error
+	far(st *relayStage) farPeers
 	early(s *Seat, q *request)
 	steer(s *Seat, q *request)
 	act(s *Seat, q *request)

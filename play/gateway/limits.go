@@ -36,6 +36,13 @@ const (
 	// for more lines has missed the oldest.
 	maxSpoken = 64
 
+	// maxFarHeard bounds the messages of other servers' participants over relay that wait, of 32 KiB each at most. Beyond it they are dropped, and
+	// what is reliable comes again. farATurn is how many are read while the dialect's loop stands still, and farGather how long a package waits for
+	// others to go with it.
+	maxFarHeard = 256
+	farATurn    = 32
+	farGather   = time.Millisecond
+
 	// maxCommands bounds what other goroutines may have the hub do between two ticks.
 	maxCommands = 256
 

@@ -27,6 +27,7 @@ type relaySeat struct {
 	Seat
 	newcomer *relaycore.Newcomer
 	peer     *relay.Peer // nil until it is let in
+	stage    *relayStage // the room that it was let into
 	you      uint16      // what was said last of which entity is its own
 
 	// Nothing confirms an unreliable package. So each counts as lost after a second, and its
@@ -110,6 +111,9 @@ func (d *Relay) handle(p *relay.Peer, ev relay.Event) {
 	case relay.EventLeft:
 		if s := d.seats[p]; s != nil {
 			delete(d.seats, p)
+			if s.stage.far != nil {
+				s.stage.far.left(s)
+			}
 			s.leave(ev.Goodbye)
 		}
 	case relaycore.EventAcked:
@@ -141,7 +145,8 @@ func (d *Relay) judge(n *relaycore.Newcomer, name string) {
 // welcome makes the newcomer a participant, and tells it how to come back, and of what world it is.
 func (s *relaySeat) welcome() {
 	d := s.dialect.(*Relay)
-	peer, err := s.newcomer.Admit(s.side.stage.(*relayStage).peers, s.player.Name)
+	s.stage = s.side.stage.(*relayStage)
+	peer, err := s.newcomer.Admit(s.stage.peers, s.player.Name)
 	if err != nil { // it has not waited, or is told
 		s.leave(false)
 		return
@@ -181,13 +186,23 @@ type relayStage struct {
 	*side
 	d     *Relay
 	peers *relaycore.Room
+	far   farPeers // nil unless other servers run the room too
 }
 
-func (d *Relay) stage(s *side) stage { return &relayStage{s, d, d.newRoom()} }
+func (d *Relay) stage(s *side) stage {
+	x := &relayStage{side: s, d: d, peers: d.newRoom()}
+	if s.room.shared != nil {
+		x.far = s.room.shared.far(x)
+	}
+	return x
+}
 
 func (x *relayStage) publish() {
 	if !x.d.open {
 		return
+	}
+	if x.far != nil {
+		x.far.count(x.peers.Len())
 	}
 	for i := range x.seats {
 		if s := x.inTurn(i).own.(*relaySeat); s.peer != nil {
@@ -196,7 +211,12 @@ func (x *relayStage) publish() {
 	}
 }
 
-func (x *relayStage) end() { x.peers.Close("the room has ended") }
+func (x *relayStage) end() {
+	if x.far != nil {
+		x.far.end()
+	}
+	x.peers.Close("the room has ended")
+}
 
 // refuse says why, and closes the connection.
 func (s *relaySeat) refuse(why error) {

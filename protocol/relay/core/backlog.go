@@ -96,6 +96,9 @@ func (l *line) measure(now time.Time, taken int) {
 
 // said returns how many reliable packages of the peer were taken.
 func (p *Peer) said() uint64 {
+	if p.isRemote() {
+		return p.Value.(*Remote).taken
+	}
 	return p.end.receiver.Stats().Delivered + uint64(p.end.receiver.Waiting())
 }
 
@@ -104,7 +107,7 @@ func (p *Peer) shareOf(r *Rules) int {
 	if p.room == nil {
 		return r.MaxBacklog / 2
 	}
-	return r.MaxBacklog / 2 / max(len(p.room.members)-1, 1)
+	return r.MaxBacklog / 2 / p.room.others()
 }
 
 // pump moves what waits into the engine.
@@ -155,8 +158,13 @@ func (e *Endpoint) ease(l *line) {
 // relieve lets the sender of a full line go on.
 func (b *backlog) relieve(l *line) {
 	l.full = false
-	if l.from.waitsFor--; l.from.waitsFor == 0 && !roster.Gone(&l.from.member) {
-		l.from.port.touch(l.from)
+	goesOn(l.from)
+}
+
+// goesOn notes that one less keeps a sender waiting.
+func goesOn(p *Peer) {
+	if p.waitsFor--; p.waitsFor == 0 && !p.isRemote() && !roster.Gone(&p.member) {
+		p.port.touch(p)
 	}
 }
 

@@ -22,6 +22,9 @@ type Room struct {
 	members []*Peer
 	idle    meter // the part of the room's rate that nobody uses
 	closed  bool
+
+	elsewhere Elsewhere // nil unless other servers have participants of it too
+	remotes   int       // of those, how many are known
 }
 
 // NewRoom returns an empty room.
@@ -70,6 +73,7 @@ func (r *Room) All() iter.Seq[*Peer] { return slices.Values(r.members) }
 // Relay relays a package of from to every other participant, with bit 4 of the flags clear. from may be nil, or a
 // peer that is no longer in the room. The time is that of the latest call of the Mux.
 func (r *Room) Relay(from *Peer, mode Mode, payload []byte) error {
+	r.pass(from, mode, payload)
 	return r.spread(from, mode, false, payload)
 }
 

@@ -34,13 +34,16 @@ func (r *Room) passes(p *Peer) {
 	if rate < 0 {
 		return
 	}
-	at, others := r.at(), time.Duration(max(len(r.members)-1, 1))
+	at, others, receivers := r.at(), time.Duration(r.others()), time.Duration(max(len(r.members)-1, 1))
 	if p.share.may(at, ownBurst) {
-		each := others * (others + 1) * time.Second / time.Duration(rate)
+		each := receivers * (others + 1) * time.Second / time.Duration(rate)
 		p.share.charge(at, min(each, time.Second/leastShare), 2*ownBurst)
 	}
-	r.idle.charge(at, others*idlePart*time.Second/time.Duration(rate), 2*idleBurst)
+	r.idle.charge(at, receivers*idlePart*time.Second/time.Duration(rate), 2*idleBurst)
 }
+
+// others returns how many share with each participant of the room what there is: the others, on whichever server.
+func (r *Room) others() int { return max(len(r.members)+r.remotes-1, 1) }
 
 func (r *Room) at() time.Duration { return r.mux.now.Sub(r.mux.born) }
 
