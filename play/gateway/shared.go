@@ -87,13 +87,13 @@ func (x *shared) run(fn func()) bool {
 	return false
 }
 
-// wait has something done when the world is loaded, and reports whether it is to wait for that. A world that runs again what players were told
-// does not know yet who is there. full means that too much waits already, and it is not done.
+// wait has something done when the world is loaded, and reports whether it is to wait for that. full means that too much waits already, or that
+// the world runs again what players were told: it does not know yet who is there, and clients would lose their patience. Then it is not done.
 func (x *shared) wait(fn func()) (waits, full bool) {
-	if x.open && !x.silent {
+	switch {
+	case x.open && !x.silent:
 		return false, false
-	}
-	if len(x.waiting) >= maxEntering {
+	case x.open || len(x.waiting) >= maxEntering:
 		return true, true
 	}
 	x.waiting = append(x.waiting, fn)

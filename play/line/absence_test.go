@@ -120,6 +120,7 @@ func TestWhatAnEndMeans(t *testing.T) {
 		{in(), stamp.Close{Reason: stampcore.ReasonTimeout}, lost},
 		{in(), stamp.Close{Reason: stampcore.ReasonPeer, Text: "server closing"}, lost},
 		{in(), stamp.Close{Reason: stampcore.ReasonPeer, Text: emptiedLine}, lost},
+		{in(), stamp.Close{Reason: stampcore.ReasonPeer, Text: busyLine}, lost},
 		{in(), stamp.Close{Reason: stampcore.ReasonPeer, Text: "kicked"}, over},
 
 		{in(), relay.Close{Reason: relaycore.ReasonSilent}, lost},

@@ -35,6 +35,9 @@ const closingLine = "server closing"
 // emptiedLine is what a server of a cluster says to whoever comes while it is drained.
 const emptiedLine = "the server is being emptied: connect to another"
 
+// busyLine is what a server says to whoever is to come again in a moment.
+const busyLine = "the game is busy: come again"
+
 // kickMoment is how long before the end of a connection a server says why it ends it, over dialects whose goodbye has no words.
 const kickMoment = 500 * time.Millisecond
 
@@ -99,7 +102,7 @@ func stampFate(c *stamp.Close) fate {
 	switch {
 	case c.Reason == stampcore.ReasonProtocol:
 		return over
-	case c.Reason == stampcore.ReasonPeer && c.Text != closingLine && c.Text != emptiedLine:
+	case c.Reason == stampcore.ReasonPeer && c.Text != closingLine && c.Text != emptiedLine && c.Text != busyLine:
 		return over
 	}
 	return lost
