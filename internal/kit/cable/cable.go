@@ -33,13 +33,13 @@ type Cable struct {
 func New(t testing.TB, to []string) *Cable {
 	t.Helper()
 	c := &Cable{to: to, cut: map[int]bool{}, bytes: make([]int64, len(to)), turn: make(chan struct{}), ended: make(chan struct{})}
-	for i, addr := range to {
+	for i := range to {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.fronts = append(c.fronts, l)
-		c.names = append(c.names, "parley-"+strings.NewReplacer(".", "-", ":", "-").Replace(addr)) // as package cluster names them
+		c.names = append(c.names, "parley-"+strings.NewReplacer(".", "-", ":", "-").Replace(l.Addr().String())) // as package cluster names them, by what they advertise
 		c.work.Go(func() { c.accept(i) })
 	}
 	t.Cleanup(c.close)
