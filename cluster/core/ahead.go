@@ -46,7 +46,7 @@ func (r *Room) waits(at time.Time) bool {
 // isMuch reports whether it is time to append what was run.
 func (r *Room) isMuch(now time.Time) bool {
 	a := &r.ahead
-	return a.some() && !now.Before(a.since.Add(r.cfg.Batch)) || len(a.message) >= maxAheadBytes || len(r.out.list) > maxWaiting/4
+	return a.some() && !now.Before(a.since.Add(r.cfg.Batch)) || len(a.message) >= maxAheadBytes || len(r.out.list) > MaxWaiting/4
 }
 
 // goAhead runs the sealed entry, which the log does not have yet.

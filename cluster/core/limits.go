@@ -36,12 +36,12 @@ const (
 	// with 30 stages and a store that answers in 20 ms two meet in every second try, and one of them wins all the same.
 	bidSpread = time.Second
 
-	// maxWaiting bounds the requests of a node that wait for the log. While the log stands still, a player who asks for more is refused,
+	// MaxWaiting bounds the requests of a node that wait for the log. While the log stands still, a player who asks for more is refused,
 	// and the memory of a node does not grow with the length of the trouble.
-	maxWaiting = 4096
+	MaxWaiting = 4096
 
-	// maxWaitingBytes bounds their bytes: a request may have 512 bytes of chat.
-	maxWaitingBytes = 1 << 20
+	// MaxWaitingBytes bounds their bytes: a request may have 512 bytes of chat.
+	MaxWaitingBytes = 1 << 20
 
 	// maxBatch bounds the requests of a batch, and maxBatchBytes their bytes: a message of NATS may have 1 MiB.
 	maxBatch      = 512

@@ -28,7 +28,7 @@ type waiting struct {
 
 // add gives a request its number. It copies body.
 func (o *outbox) add(now time.Time, body []byte) (uint64, error) {
-	if len(o.list) >= maxWaiting || o.bytes+len(body) > maxWaitingBytes {
+	if len(o.list) >= MaxWaiting || o.bytes+len(body) > MaxWaitingBytes {
 		return 0, ErrBusy
 	}
 	o.last++

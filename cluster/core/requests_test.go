@@ -60,11 +60,11 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	for ; err == nil; n++ {
 		_, err = o.add(time.Unix(0, 0), nil)
 	}
-	if !errors.Is(err, ErrBusy) || n != maxWaiting+1 {
+	if !errors.Is(err, ErrBusy) || n != MaxWaiting+1 {
 		t.Errorf("after %d requests: %v", n, err)
 	}
 	o = outbox{}
-	if _, err := o.add(time.Unix(0, 0), make([]byte, maxWaitingBytes+1)); !errors.Is(err, ErrBusy) {
+	if _, err := o.add(time.Unix(0, 0), make([]byte, MaxWaitingBytes+1)); !errors.Is(err, ErrBusy) {
 		t.Errorf("a request that is too large: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"parley/play/message"
@@ -20,6 +21,7 @@ func (x *shared) ask(a asked, body []byte) bool {
 		return false
 	}
 	a.number = number
+	x.count(&a, 1)
 	x.asked = append(x.asked, a)
 	return true
 }
@@ -61,7 +63,8 @@ func (x *shared) input(s *Seat, q *request, wish []byte, why world.Reason) {
 		x.room.judge(s, q.tag, why)
 		return
 	}
-	if !x.ask(asked{kind: wishInput, seat: s, tag: q.tag, stamp: q.number, steers: q.ask == askSteer, player: s.player.ID}, wish) {
+	a := asked{kind: wishInput, seat: s, tag: q.tag, stamp: q.number, steers: q.ask == askSteer, player: s.player.ID, size: len(wish)}
+	if !x.mayWish(s, len(wish)) || !x.ask(a, wish) {
 		s.did(q.number)
 		x.room.judge(s, q.tag, world.TooMany)
 	}
@@ -80,10 +83,63 @@ func (x *shared) act(s *Seat, q *request) {
 
 // say asks for a line of chat.
 func (x *shared) say(s *Seat, tag uint32, text []byte) world.Reason {
-	if !x.ask(asked{kind: wishSay, seat: s, tag: tag}, append(appendWish(nil, wishSay, s.player.ID), text...)) {
+	a := asked{kind: wishSay, seat: s, tag: tag, size: len(text)} // chatRate bounds those of a player
+	if !x.hasPlace(a.size) || !x.ask(a, append(appendWish(nil, wishSay, s.player.ID), text...)) {
 		return world.TooMany
 	}
 	return 0
+}
+
+// mayWish reports whether an input of a player may wait for the log: when many wait, one of each does, so that players who ask for a hundred times as
+// much as others take nothing from them.
+func (x *shared) mayWish(s *Seat, size int) bool {
+	most := maxWishesOf
+	if x.wishes >= maxWishes/2 || x.bytes >= maxWishBytes/2 {
+		most = fewWishesOf
+	}
+	return s.wishes < most && x.hasPlace(size)
+}
+
+// hasPlace reports whether what players ask for in the room leaves places for who comes, who leaves and what operators do.
+func (x *shared) hasPlace(size int) bool {
+	return x.wishes < maxWishes && x.bytes+size <= maxWishBytes
+}
+
+// count counts what waits for the log, by 1 or −1.
+func (x *shared) count(a *asked, by int) {
+	if a.size == 0 {
+		return
+	}
+	x.wishes, x.bytes = x.wishes+by, x.bytes+by*a.size
+	if a.kind == wishInput {
+		a.seat.wishes += by
+	}
+}
+
+// answered forgets the first of what was asked for, which the log has.
+func (x *shared) answered(n int) {
+	for i := range x.asked[:n] {
+		x.count(&x.asked[i], -1)
+	}
+	x.asked = slices.Delete(x.asked, 0, n)
+}
+
+// stands has players ask for as much as in a tick, although the log has brought none for as long. What waits for it has bounds of its own; without this,
+// it would be those who go on playing in an election whose chat and confirmations are dropped after it.
+func (x *shared) stands() {
+	now := time.Now()
+	if x.room.state != roomQuiet || now.Sub(x.eased) < x.room.hub.every() {
+		return
+	}
+	x.eased = now
+	for _, side := range x.room.sides {
+		if side == nil {
+			continue
+		}
+		for _, s := range side.seats {
+			s.handled = 0
+		}
+	}
 }
 
 // join asks for a place for a newcomer.
@@ -102,7 +158,11 @@ func (x *shared) join(s *Seat, name string) {
 // comeBack asks for the seat of a player.
 func (x *shared) comeBack(s *Seat, p *Player) error {
 	r := x.room
-	if p.seat == nil && !p.counted && s.from.IsValid() && !r.hub.hasRoom(s.from) {
+	own := 0 // its place at its address is free for the new connection
+	if p.seat != nil && p.seat.counted && p.seat.from == s.from || p.counted && p.from == s.from {
+		own = 1
+	}
+	if s.from.IsValid() && !r.hub.hasRoomBut(s.from, own) {
 		r.hub.stats.Crowded++
 		return RefusedCrowd
 	}
@@ -151,12 +211,7 @@ func (x *shared) entersNow(s *Seat, kind wishKind, body []byte, err error) {
 	default:
 		return
 	}
-	s.entering = false
-	r.entering--
-	r.unseat(s)
-	if !s.left {
-		r.hub.refuse(s, why)
-	}
+	x.turnAway(s, why)
 }
 
 // early keeps what a connection asks for that is not in yet. Alone, a server lets it in with the next tick; here that is when the log has

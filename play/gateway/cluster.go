@@ -58,6 +58,8 @@ type elsewhere interface {
 	next()
 	close()
 	ended()
+	letGo()
+	stands()
 	wait(fn func()) (waits, full bool)
 	sequences() bool
 	spent(serial world.Serial) bool

@@ -117,7 +117,7 @@ func (r *Room) enter(s *Seat, name string) {
 			return
 		}
 	}
-	if r.sim.Full() { // the entry of this tick: in the next
+	if r.shared == nil && r.sim.Full() { // the entry of this tick: in the next
 		r.later = append(r.later, func() { r.enter(s, name) })
 		return
 	}
@@ -321,7 +321,10 @@ func (r *Room) giveToken(s *Seat) {
 // knows notes that a player's client has acknowledged its newest token: the one before is void.
 func (r *Room) knows(s *Seat) {
 	if s.known = true; r.shared != nil {
-		r.shared.mustAsk(wishKnown, s.player.ID, "")
+		if !s.confirmed { // once: clients may say it as often as they like, and what must be asked has no other bound
+			s.confirmed = true
+			r.shared.mustAsk(wishKnown, s.player.ID, "")
+		}
 		return
 	}
 	r.sim.Known(s.player.ID)
@@ -463,8 +466,11 @@ func newJoins(perAddress int) *admission.Buckets {
 }
 
 // hasRoom reports whether one more of an address may come, and so fast.
-func (h *Hub) hasRoom(from netip.Addr) bool {
-	if h.cfg.PerAddress >= 0 && h.crowd.Of(from) >= h.cfg.PerAddress {
+func (h *Hub) hasRoom(from netip.Addr) bool { return h.hasRoomBut(from, 0) }
+
+// hasRoomBut is hasRoom for somebody who has some of the address' seats already.
+func (h *Hub) hasRoomBut(from netip.Addr, own int) bool {
+	if h.cfg.PerAddress >= 0 && h.crowd.Of(from)-own >= h.cfg.PerAddress {
 		return false
 	}
 	now := h.now

@@ -18,6 +18,20 @@ func (b banned) Error() string {
 	return "banned: " + string(b)
 }
 
+// expelled is what a player is told whom the log of a shared room has leave.
+type expelled string
+
+func (e expelled) Error() string { return string(e) }
+
+// isLast reports whether a connection is told why it ends although its seat is gone.
+func isLast(why error) bool {
+	switch why.(type) {
+	case banned, expelled:
+		return true
+	}
+	return why == errResumed || why == errDrained
+}
+
 // isBanned reports whether the address of somebody who comes in was banned meanwhile, and counts it. Else its packets would not have
 // come so far.
 func (h *Hub) isBanned(s *Seat) bool {

@@ -146,6 +146,11 @@ func (h *Hub) take(due []*Room) {
 	for _, r := range due {
 		r.begin()
 	}
+	for _, r := range h.awake {
+		if r.shared != nil {
+			r.shared.stands()
+		}
+	}
 	for _, d := range h.dialects {
 		list := d.requests().take()
 		h.stats.Requests += uint64(len(list))

@@ -16,6 +16,9 @@ func (r *Room) leave(s *Seat, goodbye bool) {
 	}
 	s.left = true
 	p := s.player
+	if p == nil && s.entering && r.shared != nil { // what it has asked for waits, and counts for its address until the log has it
+		return
+	}
 	if p == nil || p.seat != s {
 		r.vacate(s)
 		r.unseat(s)
@@ -95,7 +98,8 @@ func (r *Room) endHolds() {
 func (r *Room) remove(p *Player) {
 	if r.shared != nil {
 		r.away = slices.DeleteFunc(r.away, func(o *Player) bool { return o == p })
-		r.shared.goes(p.ID, 0, wishLeave)
+		at, _ := r.sim.Seat(p.ID) // who comes back before the log has this stays
+		r.shared.goes(p.ID, at.Since, wishLeave)
 		return
 	}
 	r.sim.Leave(p.ID)
@@ -103,12 +107,17 @@ func (r *Room) remove(p *Player) {
 	r.logPlayer("left", p)
 }
 
-// forget is the end of a player who is not in the world any more.
-func (r *Room) forget(p *Player) {
+// uncount gives back the place at its address of a player who was away.
+func (r *Room) uncount(p *Player) {
 	if p.counted {
 		p.counted = false
 		r.hub.crowd.Leave(p.from)
 	}
+}
+
+// forget is the end of a player who is not in the world any more.
+func (r *Room) forget(p *Player) {
+	r.uncount(p)
 	r.away = slices.DeleteFunc(r.away, func(o *Player) bool { return o == p })
 	for _, t := range p.tokens {
 		delete(r.hub.sessions, t)

@@ -1,6 +1,10 @@
 package gateway
 
-import "time"
+import (
+	"time"
+
+	"parley/cluster/core"
+)
 
 const (
 	// maxFieldRows bounds the rows of FieldBytes, and so the series of /metrics that a game can make: a schema of thousands of fields
@@ -251,6 +255,14 @@ const (
 
 	// goodbyeTime is how long Close waits for the dialects to say goodbye.
 	goodbyeTime = 5 * time.Second
+
+	// maxWishes bounds the inputs and lines of chat of a server's players in a shared room that wait for its log, and maxWishBytes their bytes: three
+	// quarters of what the log's part takes, so that others can come in and leave while players flood it. One player has maxWishesOf inputs there at
+	// most, as in a tick, and fewWishesOf when half is taken: a crowd that floods has no more there than others.
+	maxWishes    = core.MaxWaiting / 4 * 3
+	maxWishBytes = core.MaxWaitingBytes / 4 * 3
+	maxWishesOf  = 32
+	fewWishesOf  = 1
 
 	// silentNode is after how long a player of another server is away whom no server claims. It is the lease of a node: a server whose
 	// messages are late for less must not have its players stand still.

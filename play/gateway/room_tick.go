@@ -40,7 +40,7 @@ func (r *Room) handle(q *request) {
 	case s.player == nil || s.left:
 		r.hub.stats.EarlyInput++
 	case q.stamped && q.number == 0 && !r.heed(q): // it was done before
-	case r.sim.Full() && (q.ask == askSteer || q.ask == askAct || q.ask == askSay): // the entry of this tick: it is done in the next
+	case r.shared == nil && r.sim.Full() && (q.ask == askSteer || q.ask == askAct || q.ask == askSay): // the entry of this tick: it is done in the next
 		r.keepForLater(q)
 	case q.tick > r.sim.Tick()+q.early():
 		r.hold(q)

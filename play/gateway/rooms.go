@@ -88,6 +88,7 @@ func (h *Hub) end(r *Room, why error) {
 	if r.shared != nil {
 		r.shared.close()
 	}
+	working := !r.quiet() && r.fate.Load() != stepGivenUp
 	r.state, r.why = roomEnded, why
 	delete(h.rooms, r.Name())
 	if i := slices.Index(h.awake, r); i >= 0 {
@@ -114,6 +115,9 @@ func (h *Hub) end(r *Room, why error) {
 		h.lend(r.Name(), to) // there may be another of its name
 	}
 	r.viewers = nil
+	if r.shared != nil && !working { // else when the worker is done
+		r.shared.letGo()
+	}
 	r.giveUp()
 }
 
@@ -147,7 +151,7 @@ func (r *Room) giveUp() {
 // still.
 func (h *Hub) dismiss() {
 	for i, s := range h.refused {
-		if _, isBanned := s.kicked.(banned); !s.left || isBanned || s.kicked == errResumed || s.kicked == errDrained {
+		if !s.left || isLast(s.kicked) {
 			s.own.refuse(s.kicked)
 		}
 		h.refused[i] = nil

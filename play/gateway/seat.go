@@ -49,6 +49,8 @@ type Seat struct {
 	verdict    error       // on its pass
 	sid        uint16      // the number of the own entity that its pass gives
 	known      bool        // its client has shown that it has a token
+	confirmed  bool        // in a shared room: the log was asked to note that
+	wishes     int         // and its inputs that the log does not have yet
 	since      uint64      // in a shared room: the tick at which it got its player
 	early      []request   // and what it has asked for before
 	token      message.Token

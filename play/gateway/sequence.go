@@ -43,7 +43,7 @@ func (x *shared) grant(node, number uint64, body []byte) {
 		return
 	case wishJoin:
 		if j := r.join(); r.done() {
-			x.admit(world.Origin{Node: node, Request: number}, &j, mine)
+			x.admit(world.Origin{Node: node, Request: number}, &j)
 			return
 		}
 	case wishBack:
@@ -83,18 +83,20 @@ func (x *shared) grant(node, number uint64, body []byte) {
 		return
 	case wishKick:
 		p := r.player()
-		if at, ok := s.Seat(p); !ok {
+		if _, ok := s.Seat(p); !ok {
 			s.Answer(world.Absent)
-		} else if s.Kick(p, r.b); at.Away {
-			s.Leave(p)
+			return
 		}
+		s.Kick(p, r.b)
+		s.Leave(p) // at once: else it could come back at another server before its connection has ended
+		x.delist(p)
 		return
 	}
 	s.Answer(world.Malformed)
 }
 
 // admit lets a player in, under a name that nobody has, or has it back whose ticket this is.
-func (x *shared) admit(from world.Origin, j *joinWish, mine *asked) {
+func (x *shared) admit(from world.Origin, j *joinWish) {
 	s := x.room.sim
 	if j.session.Serial != (world.Serial{}) {
 		if again, spent := s.Spent(j.session.Serial); again != 0 {
@@ -104,6 +106,10 @@ func (x *shared) admit(from world.Origin, j *joinWish, mine *asked) {
 			s.Answer(world.Denied)
 			return
 		}
+	}
+	if p, there := x.accountOf(j); there { // at another server: an account is in one place, and the newest has it
+		x.readmit(p, world.TokenHash{}, world.TokenHash{})
+		return
 	}
 	if s.Players() >= x.room.settings.MaxPlayers && !x.makeRoom(from) {
 		s.Answer(world.TooMany)
@@ -117,11 +123,7 @@ func (x *shared) admit(from world.Origin, j *joinWish, mine *asked) {
 	for i := 2; x.names[account.NameKey(free)] > 0; i++ {
 		free = fmt.Sprintf("%s#%d", name, i)
 	}
-	wire := uint16(0)
-	if mine != nil && mine.seat != nil {
-		wire = mine.seat.number
-	}
-	id, err := s.JoinAs(free, wire)
+	id, err := s.Join(free)
 	if err != nil {
 		s.Answer(world.TooMany)
 		return
@@ -132,6 +134,20 @@ func (x *shared) admit(from world.Origin, j *joinWish, mine *asked) {
 	} else {
 		s.Admit(id, j.session)
 	}
+}
+
+// accountOf returns the player who is there already of an account that comes in.
+func (x *shared) accountOf(j *joinWish) (world.PlayerID, bool) {
+	key := account.NameKey(fitName(j.name))
+	if !j.account || x.names[key] == 0 {
+		return 0, false
+	}
+	for p, name := range x.roster { // one at most: guests have tokens
+		if at, ok := x.room.sim.Seat(p); name == key && ok && at.Known && len(x.room.sim.Tokens(p)) == 0 {
+			return p, true
+		}
+	}
+	return 0, false
 }
 
 // makeRoom gives up the longest-away guest for a newcomer.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"errors"
 	"slices"
 	"time"
 
@@ -39,7 +38,7 @@ func (x *shared) read(e *world.Entry) {
 		if n.mine {
 			if a := x.askedAt(n.number); a != nil {
 				it.Tag = a.tag
-				if n.input == world.Join && a.seat != nil && e.Node != x.node {
+				if n.input == world.Join && a.seat != nil { // not before the log has it: what is sealed may be lost, and the seat waits for the next
 					x.room.sim.Await(n.player, a.seat.number)
 				}
 			}
@@ -79,7 +78,7 @@ func (x *shared) settle() {
 	for done < len(x.asked) && x.asked[done].number <= newest {
 		done++
 	}
-	x.asked = slices.Delete(x.asked, 0, done)
+	x.answered(done)
 }
 
 // happens does what an item says. a is what this server has asked for, if it was that.
@@ -91,7 +90,10 @@ func (x *shared) happens(n *news, a *asked) {
 		x.refused(a, n.reason)
 	case n.input == world.Join:
 		p = r.meet(n.player, n.name)
-		p.account = a != nil && a.seat != nil && a.seat.account
+		if a != nil && a.seat != nil {
+			p.account = a.seat.account
+			a.seat.reserved = false // the number is its entity's
+		}
 		x.seated(p, a, n.tick)
 	case n.input == world.Back && p != nil:
 		r.away = slices.DeleteFunc(r.away, func(o *Player) bool { return o == p })
@@ -130,7 +132,7 @@ func (x *shared) happens(n *news, a *asked) {
 	case n.kind == world.ItemKick && p != nil:
 		r.logPlayer("kicked", p, "reason", string(n.text))
 		if p.seat != nil {
-			p.seat.kicked = errors.New(string(n.text))
+			p.seat.kicked = expelled(n.text) // it leaves with the same entry
 		}
 	}
 }
@@ -160,6 +162,7 @@ func (r *Room) retoken(p *Player) {
 // seated gives a player the connection that has asked for it.
 func (x *shared) seated(p *Player, a *asked, tick uint64) {
 	r := x.room
+	r.uncount(p) // it is not away
 	if a == nil || a.seat == nil || a.kind != wishJoin && a.kind != wishBack {
 		x.heard[p.ID] = time.Now() // another server has it
 		return
@@ -181,7 +184,12 @@ func (x *shared) seated(p *Player, a *asked, tick uint64) {
 		what = "back"
 		p.hears(s)
 	}
-	s.reserved, s.since, s.player, s.known = false, tick, p, s.account || a.kind == wishBack
+	if s.from.IsValid() && !s.counted { // the place was its own, over the connection before
+		s.counted = r.hub.crowd.Enter(s.from)
+	}
+	r.giveBack(s) // of one who is back: its entity has a number
+	s.since, s.player, s.known = tick, p, s.account || a.kind == wishBack
+	p.account = p.account || s.account
 	p.sits(s)
 	r.logPlayer(what, p)
 	r.leaveOthers(p)
@@ -247,7 +255,7 @@ func (x *shared) catchUp() {
 			s.answer(a.tag, world.Accepted)
 		}
 	}
-	x.asked = slices.Delete(x.asked, 0, done)
+	x.answered(done)
 }
 
 // refused answers who has asked in vain.
@@ -275,12 +283,7 @@ func (x *shared) refused(a *asked, why world.Reason) {
 	case wishSay:
 		s.answer(a.tag, why)
 	case wishJoin, wishBack:
-		s.entering = false
-		r.entering--
-		r.unseat(s)
-		if !s.left {
-			r.hub.refuse(s, refusalOf(a.kind, why))
-		}
+		x.turnAway(s, refusalOf(a.kind, why))
 	}
 }
 
@@ -321,7 +324,9 @@ func (x *shared) reconcile() {
 			x.heard[p.ID] = time.Now()
 			r.noteMember(p, message.MemberJoined)
 		}
-		r.retoken(p)
+		if r.retoken(p); !at.Away {
+			r.uncount(p)
+		}
 		if r.away = slices.DeleteFunc(r.away, func(o *Player) bool { return o == p }); at.Away {
 			r.holdSeat(p, r.sim.Tick()+r.ticksOf(r.hub.hold()))
 		}

@@ -32,10 +32,14 @@ type shared struct {
 	heard    map[world.PlayerID]time.Time
 	told     time.Time // when the others were told who is here
 	sequence bool      // this server made the entries when it was looked at last
+	wishes   int       // inputs and lines of players in asked, and their bytes: see mayWish
+	bytes    int
+	eased    time.Time // when players were last let ask for as much as in a tick
 	text     []byte    // what the directory has of it
 	used     time.Time // when somebody of this server last had to do with the room
 	empty    time.Time // since when nobody is in it; zero if somebody is
 	ending   bool      // it is being taken out of the directory
+	gone     bool      // who waited to enter was told that it has ended
 	elseNode uint64    // the server that has claimed most players lately
 	elseMany int       // how many
 	elseAt   time.Time // when
@@ -181,6 +185,7 @@ func (x *shared) returned() {
 	if x.ticked {
 		x.keepUp()
 		r.begin()
+		x.eased = time.Now()
 	}
 	r.catchUp()
 	x.next()
@@ -208,10 +213,38 @@ func (x *shared) close() {
 	}
 }
 
-// ended is the end of the step of a room that has ended meanwhile.
+// ended is called for a room that has ended in a step: when its worker waits for the hub, and when it is done. Until then the part is the worker's.
 func (x *shared) ended() {
-	if !x.mid {
+	if x.room.fate.Load() == stepDone {
 		x.part.Close()
+		x.letGo()
+	}
+}
+
+// letGo has those told who wait to enter a room that has ended: no entry of the log answers them.
+func (x *shared) letGo() {
+	if x.gone {
+		return
+	}
+	x.gone = true
+	for i := range x.asked {
+		if s := x.asked[i].seat; s != nil && (x.asked[i].kind == wishJoin || x.asked[i].kind == wishBack) {
+			x.turnAway(s, s.noRoom())
+		}
+	}
+	for _, fn := range x.waiting {
+		fn()
+	}
+	x.waiting = nil
+}
+
+// turnAway has a connection told that it is not let in after all.
+func (x *shared) turnAway(s *Seat, why error) {
+	s.entering, s.early = false, nil
+	x.room.entering--
+	x.room.unseat(s)
+	if !s.left {
+		x.room.hub.refuse(s, why)
 	}
 }
 

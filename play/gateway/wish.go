@@ -49,6 +49,7 @@ type asked struct {
 	tag    uint32 // the dialect's own, for the answer
 	stamp  uint64 // the number of the input's stamp
 	steers bool
+	size   int // of an input or a line: see mayWish
 	player world.PlayerID
 	body   []byte // of inject: it may have to be asked again
 }
