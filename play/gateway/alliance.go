@@ -238,9 +238,7 @@ func (a *alliance) open(s Settings) error {
 			most -= most / operatorShare
 		}
 		switch s = h.fill(s); {
-		case a.rooms[s.Name] != nil:
-			why = fmt.Errorf("%w: %s", ErrRoomThere, s.Name)
-		case len(a.rooms) >= most:
+		case len(a.rooms) >= most: // whether there is one of that name the store says: this server may not have heard yet
 			why = fmt.Errorf("%w: %d", ErrRooms, most)
 		default:
 			o, why = a.opening(s)
