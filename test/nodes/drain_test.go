@@ -11,6 +11,7 @@ import (
 	"parley"
 	"parley/arena"
 	"parley/client"
+	"parley/cluster"
 	"parley/internal/patient"
 )
 
@@ -113,5 +114,5 @@ func isAt(t *testing.T, s *aServer, name string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.ContainsFunc(list, func(p parley.Player) bool { return p.Name == name && !p.Away })
+	return slices.ContainsFunc(list, func(p parley.Player) bool { return p.Name == name && !p.Away && p.Node == cluster.NodeName(s.node.ID()) })
 }
