@@ -28,3 +28,6 @@ type others interface {
 	match(ctx context.Context, r MatchRequest) (MatchResult, error)
 	open(rooms []Room) (addrs []map[string]string, errs []error)
 }
+
+// ErrOtherSchema is Start's error if the cluster's main room is of a game with another schema.
+var ErrOtherSchema = gateway.ErrOtherSchema

@@ -165,6 +165,12 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 		}
 	}
 	server, err := f.start(game, config)
+	for errors.Is(err, front.ErrOtherSchema) && f.cluster.node != nil {
+		if !f.cluster.waitForRoom(cmd, err) {
+			return nil
+		}
+		server, err = f.start(game, config)
+	}
 	if err != nil {
 		return err
 	}

@@ -229,13 +229,35 @@ func (f *clusterFlags) wait(cmd *cobra.Command) (bool, error) {
 	return err == nil, err
 }
 
+// tryEach is how often a node tries again whose game has another schema than the room main.
+const tryEach = 3 * time.Second
+
+// waitForRoom has a node wait whose game has another schema than the room main. Operators see why at all nodes. It returns false if it is to end.
+func (f *clusterFlags) waitForRoom(cmd *cobra.Command, why error) bool {
+	if f.about.Waits == "" {
+		f.about.Waits = strings.TrimPrefix(why.Error(), front.ErrOtherSchema.Error()+": ")
+		say(cmd.OutOrStdout(), "this node takes no rooms yet: "+f.about.Waits+"\n")
+	}
+	f.node.SetAbout(f.about)
+	ctx, stop := signal.NotifyContext(cmd.Context(), stopSignals()...)
+	defer stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-f.leave:
+		return false
+	case <-time.After(tryEach):
+		return true
+	}
+}
+
 // aboutEach is how often a node says what it does.
 const aboutEach = time.Second
 
 // tell has the other nodes know this one, until stop is called: where players reach it, and how much it does.
 func (f *clusterFlags) tell(s *front.Server, addrs []front.Addr) (stop func()) {
 	about := f.about
-	about.Addrs = f.reachedAt(addrs)
+	about.Addrs, about.Waits = f.reachedAt(addrs), ""
 	quit, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(over)

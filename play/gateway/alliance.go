@@ -149,10 +149,13 @@ func (a *alliance) read(name string, text []byte) (*opening, error) {
 	return o, nil
 }
 
+// ErrOtherSchema means that a room of the cluster is of a game with another schema.
+var ErrOtherSchema = errors.New("gateway: another schema")
+
 // fits returns why a room cannot run here, if it cannot.
 func (a *alliance) fits(o *opening) error {
 	if f := a.fingerprint(); o.Fingerprint != f {
-		return fmt.Errorf("gateway: room %s is of a game with the schema %016x, and this game's is %016x: serve it in a cluster of its own", o.Name, o.Fingerprint, f)
+		return fmt.Errorf("%w: room %s is of a game with the schema %016x, and this game's is %016x: serve it in a cluster of its own", ErrOtherSchema, o.Name, o.Fingerprint, f)
 	}
 	return nil
 }
