@@ -15,6 +15,7 @@ func (r *Room) leave(s *Seat, goodbye bool) {
 		return
 	}
 	s.left = true
+	goodbye = goodbye && !s.isUnsure()
 	p := s.player
 	if p == nil && s.entering && r.shared != nil { // what it has asked for waits, and counts for its address until the log has it
 		return
@@ -43,6 +44,12 @@ func (r *Room) leave(s *Seat, goodbye bool) {
 // which is good until then. It would be locked out otherwise, as the ticket is spent.
 func (s *Seat) canReturn() bool {
 	return s.known || s.pass != nil && s.pass.Kind == message.PassTicket
+}
+
+// isUnsure reports whether the client may not know that it is back, as it has not acknowledged its new token. While the log of a shared room
+// stands still, clients give up such a try and make the next: the goodbye is then that of the connection, and not of the player.
+func (s *Seat) isUnsure() bool {
+	return s.room != nil && s.room.shared != nil && s.pass != nil && s.pass.Kind == message.PassSession && !s.confirmed
 }
 
 // hold is how long a seat is held.

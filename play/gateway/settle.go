@@ -176,7 +176,11 @@ func (x *shared) seated(p *Player, a *asked, tick uint64) {
 		if !s.left {
 			r.hub.refuse(s, banned(""))
 		}
-		r.later = append(r.later, func() { x.goes(p.ID, tick, wishLeave) })
+		kind := wishLeave
+		if s.left && s.isUnsure() && r.hub.hold() > 0 {
+			kind = wishAway // it gave up waiting for the log, and may come back over another
+		}
+		r.later = append(r.later, func() { x.goes(p.ID, tick, kind) })
 		return
 	}
 	what := "joined"

@@ -348,3 +348,55 @@ func TestAnAccountIsThereOnce(t *testing.T) {
 		}
 	})
 }
+
+// A client that does not hear of its coming back gives up the try, with a goodbye, and makes the next: before the log has the first, or behind it.
+// The session goes on, until a connection says goodbye that has its new token.
+func TestATryThatIsGivenUpEndsNoSession(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		f := newFleet(t, 1, Config{})
+		s := f.comes(0, nil)
+		id, pass := s.player.ID, f.session(0, s)
+		isAway := func() (away bool) {
+			f.quiet(0, func(r *Room, _ *shared) { at, ok := r.sim.Seat(id); away = ok && at.Away && at.Known })
+			return away
+		}
+		f.until("its client is known", func() (known bool) {
+			f.quiet(0, func(r *Room, _ *shared) { at, _ := r.sim.Seat(id); known = at.Known })
+			return known
+		})
+		f.ask(0, s, request{ask: askLeave})
+		f.until("it is away", isAway)
+
+		f.deafen(0, late)
+		try := f.knocks(0, func(s *Seat) { s.pass = pass })
+		f.until("it waits, or is in", func() (on bool) {
+			f.do(0, func() { on = try.entering && late || try.player != nil })
+			return on
+		})
+		try.leave(true)
+		f.hubs[0].rouse()
+		f.until("it has given up", func() (gone bool) { f.do(0, func() { gone = try.left }); return gone })
+		f.deafen(0, false)
+		f.until("it is away again", func() (away bool) {
+			f.quiet(0, func(r *Room, x *shared) {
+				at, ok := r.sim.Seat(id)
+				if !ok {
+					t.Fatal("its session is over")
+				}
+				away = at.Away && len(x.asked) == 0
+			})
+			return away
+		})
+
+		back := f.comes(0, func(s *Seat) { s.pass = pass })
+		if back.player.ID != id {
+			t.Errorf("player %d is back as %d", id, back.player.ID)
+		}
+		back.leave(true)
+		f.hubs[0].rouse()
+		f.until("it has left", func() (left bool) {
+			f.quiet(0, func(r *Room, _ *shared) { _, ok := r.sim.Seat(id); left = !ok })
+			return left
+		})
+	}
+}
