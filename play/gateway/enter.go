@@ -202,7 +202,9 @@ func (s *Seat) isEarly(r *Room) bool {
 
 // isOver reports whether the player was kicked or has said goodbye, and its connection has yet to end: "The client's goodbye, a kick
 // or a ban ends it at once" (entry). The goodbye may wait in the list of another dialect than the one that reads its pass.
-func (p *Player) isOver() bool { return p.seat != nil && (p.seat.kicked != nil || p.seat.bade.Load() && !p.seat.isUnsure()) }
+func (p *Player) isOver() bool {
+	return p.seat != nil && (p.seat.kicked != nil || p.seat.bade.Load() && !p.seat.isUnsure())
+}
 
 // settleTickets lets in those whose tickets are spent by now.
 func (h *Hub) settleTickets() {
