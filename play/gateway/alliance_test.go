@@ -88,7 +88,7 @@ func (c *aCluster) RoomOfToken(context.Context, [32]byte) (string, bool, error) 
 	gate := c.gate
 	c.mu.Unlock()
 	if gate != nil {
-		<-gate
+		patient.Value(gate)
 	}
 	c.mu.Lock()
 	c.looking--
@@ -108,8 +108,7 @@ func newAlly(t *testing.T, cfg Config, c *aCluster) (*Hub, *desk, *alliance) {
 	go func() { over <- h.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		var err error
-		if patient.Done(func() { err = <-over }); err != nil {
+		if err := patient.Value(over); err != nil {
 			t.Error(err)
 		}
 	})

@@ -114,5 +114,7 @@ func isAt(t *testing.T, s *aServer, name string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.ContainsFunc(list, func(p parley.Player) bool { return p.Name == name && !p.Away && p.Node == cluster.NodeName(s.node.ID()) })
+	return slices.ContainsFunc(list, func(p parley.Player) bool {
+		return p.Name == name && !p.Away && p.Node == cluster.NodeName(s.node.ID())
+	})
 }

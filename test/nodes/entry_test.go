@@ -41,7 +41,7 @@ func TestATicketLetsInOnce(t *testing.T) {
 			clients[i], errs[i] = dial(t, servers[i%3].url([]string{"replica", "relay"}[i/3]), client.Config{Ticket: ticket})
 		})
 	}
-	wg.Wait()
+	patient.Done(wg.Wait)
 	in := 0
 	for i, c := range clients {
 		if c != nil {
