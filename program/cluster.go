@@ -78,9 +78,9 @@ func (a *app) newClusterDrain() *cobra.Command {
 		Use:   "drain [NODE]",
 		Short: "Have a node's rooms and players go on at other nodes, and end it",
 		Long: `Drain ends a node in good order: it takes no new players, other nodes make the
-entries of its rooms, its players go on there, and then its process ends. Without
-a name it is the server that is asked. The command does not wait for that: see
-"parley cluster status". A signal (SIGTERM) does the same.`,
+entries of its rooms, its players go on there, and then its process ends.
+Without a name it is the server that is asked. The command does not wait for
+that: see "parley cluster status". A signal (SIGTERM) does the same.`,
 		Example: `  parley cluster drain
   parley cluster drain fra-1`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -566,6 +566,18 @@ func (x *realmStage) enter(s *realmSeat) {
 		return
 	}
 	s.playing, s.since, s.told = true, r.sim.Tick()+x.skipped, entry.Entity.Position
+	x.remind(s)
+}
+
+// remind tells a player who is back from another server what was said meanwhile. What was said in this tick all are told.
+func (x *realmStage) remind(s *realmSeat) {
+	if s.hears == 0 {
+		return
+	}
+	lines, tick := s.lines(), x.wireTick(x.room.sim.Tick())
+	for i := range len(lines) - len(x.room.said) {
+		s.conn.Send(&core.Message{Kind: core.KindChatReceive, Tick: tick, ID: lines[i].Entity, Text: lines[i].Text})
+	}
 }
 
 // others yields the players who are in the game, but one.

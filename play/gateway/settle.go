@@ -184,10 +184,10 @@ func (x *shared) seated(p *Player, a *asked, tick uint64) {
 		return
 	}
 	what := "joined"
-	if a.kind == wishBack {
+	if a.kind == wishBack || p.silent != 0 { // an account asks to join, and may be back
 		what = "back"
-		p.hears(s)
 	}
+	p.hears(s)
 	if s.from.IsValid() && !s.counted { // the place was its own, over the connection before
 		s.counted = r.hub.crowd.Enter(s.from)
 	}

@@ -175,11 +175,7 @@ func TestConnectionsThatNeverHaveASession(t *testing.T) {
 		there[name] = c
 	}
 	for name, c := range there {
-		select {
-		case <-c.Context().Done():
-		case <-patient.End().C:
-			t.Errorf("%s: the connection does not end", name)
-		}
+		patient.Until(t, name+": the connection ends", func() bool { return c.Context().Err() != nil })
 	}
 	patient.Until(t, "nothing is left", func() bool {
 		return g.server.Stats().Waiting == 0 && g.hall.Stats().Open == 0 && g.realm.Stats().Open == 0
