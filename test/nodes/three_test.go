@@ -30,7 +30,6 @@ type three struct {
 	tries     []time.Duration
 	missed    []time.Duration
 	lines     int
-	steps     int
 }
 
 // ports are how many a machine needs: four for its dialects, and one for its server of NATS.
