@@ -303,8 +303,9 @@ func TestAStageWithoutPlayersEnds(t *testing.T) {
 		}
 	}
 	has := func(name string) (there bool) { _ = h.Do(func() { there = h.rooms[name] != nil }); return there }
-	c.parts["room-1"].sequences = true
-	c.parts["room-2"].sequences = true
+	if err := h.Do(func() { c.parts["room-1"].sequences, c.parts["room-2"].sequences = true, true }); err != nil {
+		t.Fatal(err)
+	}
 	sweep(0)
 	sweep(50 * time.Second)
 	if !has("room-0") || !has("room-1") || !has("room-2") {
@@ -312,11 +313,12 @@ func TestAStageWithoutPlayersEnds(t *testing.T) {
 	}
 	sweep(stageIdle + time.Second)
 	patient.Until(t, "empty rooms end", func() bool { return !has("room-0") && !has("room-2") })
-	if p := c.parts["room-1"]; len(p.moved) != 1 || p.moved[0] != 0 || !has("room-1") || p.closed {
+	part := func() (p aPart) { _ = h.Do(func() { p = *c.parts["room-1"] }); return p }
+	if p := part(); len(p.moved) != 1 || p.moved[0] != 0 || !has("room-1") || p.closed {
 		t.Errorf("who makes the entries of a room that stays gives them up first: %+v", p)
 	}
 	sweep(stageIdle + 2*time.Second)
-	if has("room-1") || !c.parts["room-1"].closed {
+	if has("room-1") || !part().closed {
 		t.Error("then its stage ends")
 	}
 	c.mu.Lock()
