@@ -31,6 +31,7 @@ type shared struct {
 	unasked  []func() bool // what found the part busy, and is to be asked all the same
 	heard    map[world.PlayerID]time.Time
 	told     time.Time // when the others were told who is here
+	leads    bool      // it makes them, as was known before a worker got the part
 	sequence bool      // this server made the entries when it was looked at last
 	wishes   int       // inputs and lines of players in asked, and their bytes: see mayWish
 	bytes    int
@@ -120,8 +121,13 @@ func (x *shared) spent(serial world.Serial) bool {
 	return spent
 }
 
-// sequences reports whether this server makes the entries.
-func (x *shared) sequences() bool { return x.part.Sequences() }
+// sequences reports whether this server makes the entries. While a worker has the part, it is what it was before.
+func (x *shared) sequences() bool {
+	if x.room.quiet() {
+		x.leads = x.part.Sequences()
+	}
+	return x.leads
+}
 
 // next gives the room to a worker, if there is something to do and it is quiet.
 func (x *shared) next() {
@@ -129,7 +135,7 @@ func (x *shared) next() {
 	if len(x.posts) == 0 || r.state != roomQuiet || r.hub.workers.work == nil {
 		return
 	}
-	x.doing, x.posts = x.posts, x.doing[:0]
+	x.doing, x.posts, x.leads = x.posts, x.doing[:0], x.part.Sequences()
 	r.state, r.tick, r.looks, r.now, x.ticked = roomStepping, r.sim.Tick(), 0, time.Now(), false
 	r.fate.Store(stepRuns)
 	r.hub.workers.work <- r
