@@ -28,6 +28,14 @@ const (
 	electBy    = 4500 * time.Millisecond
 	beatEach   = 500 * time.Millisecond
 
+	// pingEach is how often a node asks its NATS whether it is there, and maxPings how many may be unanswered when it asks again: one of the operator's
+	// that stands still without closing its connections is left for another after 6 s.
+	pingEach = 2 * time.Second
+	maxPings = 2
+
+	// syncEach is how often a server of NATS in this process syncs its disk, if not with each entry: as servers without a cluster do. NATS has two minutes.
+	syncEach = time.Second
+
 	// mendEach is how often a node looks after its server of NATS, and tryBytes what its disk must take before the server is started again. A disk
 	// that fails again has it started at most each restartEach: a start costs the other nodes an election.
 	mendEach    = 5 * time.Second

@@ -44,6 +44,10 @@ type Config struct {
 	// ("jetstream { sync_interval: always }"): a client cannot ask a NATS for it, so the node says once that it has not been checked.
 	SyncAlways bool
 
+	// Batch is for how long a room that runs on this node alone is run before its log has what was run. Appends of such a room are fewer by that, and a
+	// node that dies loses it: see core.Config. Default: not at all.
+	Batch time.Duration
+
 	// TLS is for connections between nodes, and to URLs. Its Certificates are the node's, for both ends of a connection, and its RootCAs those that
 	// the others' must be signed by, in both directions. Default: none, and whoever reaches Listen can read and write all rooms.
 	TLS *tls.Config

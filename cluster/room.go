@@ -181,6 +181,9 @@ func (r *Room) Tell(b []byte) { _ = r.node.conn.Publish("parley.here."+r.key, b)
 // Sequences reports whether this node makes the room's entries.
 func (r *Room) Sequences() bool { return r.core.Sequences() }
 
+// Ahead returns how many of the last ticks were run that the log does not have yet.
+func (r *Room) Ahead() int { return r.core.Ahead() }
+
 // Stats returns the counters of the room's core.
 func (r *Room) Stats() core.Stats { return r.core.Stats() }
 

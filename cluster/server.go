@@ -20,7 +20,7 @@ import (
 func startServer(c *Config, id uint64, password string) (*server.Server, error) {
 	o := &server.Options{
 		ServerName: NodeName(id), Host: "127.0.0.1", Port: server.RANDOM_PORT, Username: "parley", Password: password, NoLog: true, NoSigs: true,
-		JetStream: true, StoreDir: c.Dir, JetStreamMaxMemory: maxMemory, JetStreamMaxStore: maxStore, SyncAlways: c.SyncAlways,
+		JetStream: true, StoreDir: c.Dir, JetStreamMaxMemory: maxMemory, JetStreamMaxStore: maxStore, SyncAlways: c.SyncAlways, SyncInterval: syncEach,
 		DisableJetStreamBanner: true,
 	}
 	host, port, err := hostPort(c.Listen)
@@ -103,7 +103,7 @@ func connect(n *Node, password string) (*nats.Conn, error) {
 	c := &n.cfg
 	options := []nats.Option{
 		nats.Name(NodeName(n.id)), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond), nats.RetryOnFailedConnect(true),
-		nats.NoEcho(), nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { n.unmet.Store(&err) }),
+		nats.NoEcho(), nats.PingInterval(pingEach), nats.MaxPingsOutstanding(maxPings), nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { n.unmet.Store(&err) }),
 	}
 	if n.server != nil {
 		return nats.Connect("", append(options, nats.InProcessServer(current{n}), nats.UserInfo("parley", password))...)

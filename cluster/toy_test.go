@@ -104,6 +104,8 @@ func (t *toy) apply(entry []byte) {
 	t.ran(head.Tick, s.hash, list)
 }
 
+func (t *toy) Undone(int) {}
+
 func (t *toy) Snapshot() []byte {
 	s := &t.state
 	b := []byte{}

@@ -155,6 +155,9 @@ func (f *clusterFlags) start(of *serveFlags, game world.Game, log *slog.Logger) 
 	c := cluster.Config{
 		Name: f.name, URLs: splitList(f.nats), Listen: f.listen, Advertise: f.advertise, Dir: filepath.Join(of.data, "nats"), SyncAlways: of.keep == "tick", About: f.about, Log: log,
 	}
+	if of.keep != "tick" {
+		c.Batch = time.Second
+	}
 	for _, peer := range splitList(f.peers) {
 		if peer != f.listen && peer != f.advertise { // so that all nodes can have the same list
 			c.Peers = append(c.Peers, peer)

@@ -15,7 +15,10 @@ func (r *Room) load(now time.Time) {
 		r.doubt = r.seq + 1
 	}
 	r.role, r.flight, r.missing, r.moving = loading, nil, true, false
-	r.stats.Undone += uint64(r.ahead.forget())
+	if lost := r.ahead.forget(); lost > 0 {
+		r.stats.Undone += uint64(lost)
+		r.world.Undone(lost)
+	}
 	r.in.clear()
 	r.out.again(now)
 	r.want(now, Order{Kind: Load})

@@ -88,6 +88,9 @@ type World interface {
 	// then nothing was changed. After an error the world is loaded anew.
 	Apply(entry []byte) error
 
+	// Undone says that the log may not have the last ticks, so many, which were run ahead of it: players were told what has not happened. Load follows.
+	Undone(ticks int)
+
 	// Snapshot returns the state; nothing is taken or sealed then. Load makes the world that of a snapshot, or of the room's beginning if
 	// there is none. What was taken or sealed and not run is forgotten.
 	Snapshot() []byte

@@ -29,6 +29,9 @@ type Part interface {
 	// Sequences reports whether this node makes the room's entries.
 	Sequences() bool
 
+	// Ahead returns how many of the last ticks were run that the log does not have yet.
+	Ahead() int
+
 	// Move has this node give the room to another that has a stage of it, or, with 0, to the one that asks first. It returns false if this node does not
 	// make the entries.
 	Move(node uint64) bool

@@ -93,7 +93,7 @@ type Stats struct {
 	Ran        uint64 // entries of others that were run
 	Made       uint64 // entries of this node that are in the log
 	Ahead      uint64 // entries of this node that were run before the log had them
-	Undone     uint64 // those that the log never had
+	Undone     uint64 // those that were lost with that: the log may not have them
 	Void       uint64 // messages of an epoch that is over
 	Fetched    uint64 // messages that were not told
 	Elections  uint64 // bids that were won
@@ -127,6 +127,9 @@ func (r *Room) Waiting() int { return len(r.out.list) }
 
 // Behind returns how many entries the node knows of and has not run.
 func (r *Room) Behind() int { return len(r.backlog) }
+
+// Ahead returns how many of the last ticks were run that the log does not have yet.
+func (r *Room) Ahead() int { return r.ahead.count + r.ahead.flying }
 
 // Seq returns the place in the log of the last entry that was run.
 func (r *Room) Seq() uint64 { return r.seq }

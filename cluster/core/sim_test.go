@@ -54,6 +54,7 @@ type simNode struct {
 	drains  bool
 	deaf    bool // nothing goes between it and the other nodes, and the store answers
 	early   []early
+	undone  int // of them, as the core has said
 	fell    time.Duration
 	company time.Duration // when a batch of another node came
 	held    []func()      // what came while it was paused
@@ -156,6 +157,7 @@ func (n *simNode) start() {
 	n.asked, n.drains = 0, false
 	n.world = newToy(8)
 	n.world.ran, n.world.loaded = n.ran, n.settle
+	n.world.undone = func(ticks int) { n.undone += ticks }
 	n.room = NewRoom(n.clock(), Config{Node: n.id, Period: 50 * time.Millisecond, Batch: s.batch, Rand: rand.New(rand.NewPCG(s.rand.Uint64(), 0))}, n.world)
 	n.turn()
 }
@@ -208,8 +210,11 @@ func (n *simNode) settle() {
 			}
 		}
 	}
+	if lost > n.undone && !n.dead {
+		s.fail("node %d has lost %d ticks, and says %d", n.index, lost, n.undone)
+	}
 	s.undone += lost
-	n.early = n.early[:0]
+	n.early, n.undone = n.early[:0], 0
 }
 
 // do runs something on the node, in this life of it.

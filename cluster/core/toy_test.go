@@ -21,6 +21,7 @@ type toy struct {
 
 	ran    func(t *toy, tick uint64, entry []byte) // told of each tick that was run
 	loaded func()                                  // told before the world is another
+	undone func(ticks int)
 }
 
 type toyState struct {
@@ -118,6 +119,12 @@ func (t *toy) apply(entry []byte) {
 	s.tick++
 	if t.ran != nil {
 		t.ran(t, head.Tick, entry)
+	}
+}
+
+func (t *toy) Undone(ticks int) {
+	if t.undone != nil {
+		t.undone(ticks)
 	}
 }
 

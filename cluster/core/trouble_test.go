@@ -170,8 +170,8 @@ func (n *simNode) wakeUp() {
 	held := n.held
 	n.held = nil
 	if n.dead {
-		n.dead = false
 		n.start()
+		n.dead = false
 		return
 	}
 	for _, fn := range held {

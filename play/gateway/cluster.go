@@ -70,6 +70,7 @@ type elsewhere interface {
 	goes(p world.PlayerID, since uint64, kind wishKind)
 	waits() int
 	missed(since uint64) []Line
+	durable() uint64
 	inject(action any) error
 	far(st *relayStage) farPeers
 	early(s *Seat, q *request)

@@ -114,13 +114,17 @@ func (r *Room) sendOn() {
 			continue
 		}
 		for len(side.seats) > 0 && side.seats[0].player == nil {
-			s := side.seats[0]
-			r.vacate(s)
-			s.left, s.kicked = true, errDrained
-			r.hub.refused = append(r.hub.refused, s)
-			r.unseat(s)
+			r.sendOff(side.seats[0])
 		}
 	}
+}
+
+// sendOff ends a connection that is nobody's, and its client comes back as of a server that closes.
+func (r *Room) sendOff(s *Seat) {
+	r.vacate(s)
+	s.left, s.kicked = true, errDrained
+	r.hub.refused = append(r.hub.refused, s)
+	r.unseat(s)
 }
 
 // to returns the addresses that a player is told, as text. Each is told another first, so that not all come to one server.

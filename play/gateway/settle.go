@@ -302,6 +302,28 @@ func refusalOf(kind wishKind, why world.Reason) Refusal {
 	return RefusedFull
 }
 
+// undo has everybody here connect again who was told of ticks that the log does not have: for them the world would go back. What players asked for
+// in those ticks is asked for again, and who has joined in them joins.
+func (x *shared) undo() {
+	r, now := x.room, time.Now()
+	x.undone = false
+	for _, p := range r.Players() {
+		if p.seat != nil {
+			x.unseat(p, errDrained)
+			x.heard[p.ID] = now // it has a while to come back
+		}
+	}
+	for _, side := range r.sides {
+		for side != nil && len(side.seats) > 0 {
+			r.sendOff(side.seats[0])
+		}
+	}
+	x.spoken = slices.DeleteFunc(x.spoken, func(s spoken) bool { return s.tick >= x.top })
+	for _, t := range r.taps {
+		t.undo()
+	}
+}
+
 // reconcile brings the players to what the world has, when it is another than before.
 func (x *shared) reconcile() {
 	r := x.room

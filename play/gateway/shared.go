@@ -37,6 +37,7 @@ type shared struct {
 	bytes    int
 	eased    time.Time // when players were last let ask for as much as in a tick
 	text     []byte    // what the directory has of it
+	logged   uint64    // the log has all ticks before this one
 	used     time.Time // when somebody of this server last had to do with the room
 	empty    time.Time // since when nobody is in it; zero if somebody is
 	ending   bool      // it is being taken out of the directory
@@ -54,6 +55,7 @@ type shared struct {
 	spoken []spoken // the last lines of chat, for players who are away
 	top    uint64   // players were told of all ticks before this one
 	silent bool     // the world was loaded as it was before: it runs again what players were told
+	undone bool     // players were told of ticks that the log does not have
 	over   bool     // the room has ended: nothing is done any more
 	block  []byte
 	news   []news
@@ -121,6 +123,9 @@ func (x *shared) spent(serial world.Serial) bool {
 	return spent
 }
 
+// durable returns the tick below which the log has all: facts of later ones are not told.
+func (x *shared) durable() uint64 { return x.logged }
+
 // sequences reports whether this server makes the entries. While a worker has the part, it is what it was before.
 func (x *shared) sequences() bool {
 	if x.room.quiet() {
@@ -174,6 +179,9 @@ func (x *shared) tell() {
 // returned takes the room back: an entry was run, or the step is over.
 func (x *shared) returned() {
 	r := x.room
+	if x.undone {
+		x.undo()
+	}
 	if x.mid {
 		r.state, x.ticked, x.top = roomRan, true, r.sim.Tick()
 		if x.loaded {
@@ -187,6 +195,7 @@ func (x *shared) returned() {
 		return
 	}
 	r.state = roomQuiet
+	x.logged = r.sim.Tick() - uint64(x.part.Ahead())
 	x.hearAll()
 	if x.ticked {
 		x.keepUp()
@@ -337,6 +346,9 @@ func (x *shared) Apply(entry []byte) error {
 	x.ran()
 	return nil
 }
+
+// Undone is told that the last ticks may not be in the log.
+func (x *shared) Undone(ticks int) { x.undone, x.top = true, x.room.sim.Tick()-uint64(ticks) }
 
 // hash is PartConfig.Hash. The world of a sim is another after each tick.
 func (x *shared) hash() uint64 { return x.room.sim.World().Hash() }

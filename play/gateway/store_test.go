@@ -25,6 +25,7 @@ type store struct {
 	logs    map[string]*storeLog
 	tokens  map[[32]byte]string
 	put     int // tokens that were noted
+	batch   time.Duration
 	tickets map[[16]byte]string
 }
 
@@ -170,7 +171,7 @@ func (n *storeNode) Join(_ string, settings []byte, c core.PartConfig) (core.Par
 	}
 	p := &storePart{node: n, log: l, c: c}
 	p.timer = time.AfterFunc(time.Hour, func() { p.post(func() { p.room.HandleTimeout(time.Now()) }) })
-	p.room = core.NewRoom(time.Now(), core.Config{Node: n.id, Period: c.Period, Rand: rand.New(rand.NewPCG(n.id, 1))}, c.World)
+	p.room = core.NewRoom(time.Now(), core.Config{Node: n.id, Period: c.Period, Batch: n.batch, Rand: rand.New(rand.NewPCG(n.id, 1))}, c.World)
 	l.parts = append(l.parts, p)
 	p.timer.Reset(0)
 	return p, nil
@@ -191,6 +192,8 @@ func (p *storePart) Ask(body []byte) (uint64, error) {
 	p.turn()
 	return n, err
 }
+
+func (p *storePart) Ahead() int { return p.room.Ahead() }
 
 func (p *storePart) Sequences() bool { return p.room.Sequences() }
 
@@ -319,7 +322,13 @@ type fleet struct {
 // newFleet has n servers run. The first makes the entries of the main room.
 func newFleet(t *testing.T, n int, cfg Config) *fleet {
 	t.Helper()
-	c := &store{rooms: map[string][]byte{}, logs: map[string]*storeLog{}, tokens: map[[32]byte]string{}, tickets: map[[16]byte]string{}}
+	return newFleetAhead(t, n, 0, cfg)
+}
+
+// newFleetAhead has n servers run that are ahead of the log for so long.
+func newFleetAhead(t *testing.T, n int, ahead time.Duration, cfg Config) *fleet {
+	t.Helper()
+	c := &store{batch: ahead, rooms: map[string][]byte{}, logs: map[string]*storeLog{}, tokens: map[[32]byte]string{}, tickets: map[[16]byte]string{}}
 	f := &fleet{store: c, t: t}
 	for i := range n {
 		c.nodes = append(c.nodes, &storeNode{store: c, id: uint64(i + 1), answers: map[string]func(context.Context, []byte) []byte{}})

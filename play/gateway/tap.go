@@ -66,6 +66,21 @@ func (t *tap) release(mark uint64) {
 	}
 }
 
+// undo takes back what was not released: the ticks are lost.
+func (t *tap) undo() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range t.batches {
+		if t.batches[i].needs > t.mark {
+			for _, b := range t.batches[i:] {
+				t.count -= len(b.facts)
+			}
+			t.batches = slices.Delete(t.batches, i, len(t.batches))
+			return
+		}
+	}
+}
+
 // end says that nothing more is poured in. What is in it can still be taken, once it is released.
 func (t *tap) end(why error) {
 	t.mu.Lock()
@@ -136,6 +151,8 @@ func (r *Room) pour(facts []world.Fact) {
 // durable returns the tick below which no loss of power takes a tick back.
 func (r *Room) durable() uint64 {
 	switch {
+	case r.shared != nil && r.state != roomEnded:
+		return r.shared.durable()
 	case r.kept == nil || r.state == roomEnded && r.over == nil: // its files are removed, and it does not come back
 		return math.MaxUint64
 	case r.over == nil:

@@ -141,9 +141,10 @@ func (c *Cable) copy(w, r net.Conn, from *int, to int, look bool) {
 		n, err = r.Read(b)
 		if look && n > 0 {
 			c.mu.Lock()
+			first := n // it names itself before others that it knows
 			for i, name := range c.names {
-				if i != to && bytes.Contains(b[:n], []byte(`"`+name+`"`)) {
-					*from, look = i, false
+				if at := bytes.Index(b[:first], []byte(`"`+name+`"`)); i != to && at >= 0 {
+					*from, look, first = i, false, at
 				}
 			}
 			c.mu.Unlock()
