@@ -315,6 +315,7 @@ func (p *storePart) call(o core.Order) {
 type fleet struct {
 	*store
 	t     *testing.T
+	cfg   Config
 	hubs  []*Hub
 	desks []*desk
 }
@@ -322,47 +323,55 @@ type fleet struct {
 // newFleet has n servers run. The first makes the entries of the main room.
 func newFleet(t *testing.T, n int, cfg Config) *fleet {
 	t.Helper()
-	return newFleetAhead(t, n, 0, cfg)
+	f := newFleetAhead(t, n, 0, cfg)
+	for range n - 1 {
+		f.begins()
+	}
+	return f
 }
 
-// newFleetAhead has n servers run that are ahead of the log for so long.
+// newFleetAhead has the first of n servers run. While it is alone, it is ahead of the log by so much.
 func newFleetAhead(t *testing.T, n int, ahead time.Duration, cfg Config) *fleet {
 	t.Helper()
 	c := &store{batch: ahead, rooms: map[string][]byte{}, logs: map[string]*storeLog{}, tokens: map[[32]byte]string{}, tickets: map[[16]byte]string{}}
-	f := &fleet{store: c, t: t}
-	for i := range n {
-		c.nodes = append(c.nodes, &storeNode{store: c, id: uint64(i + 1), answers: map[string]func(context.Context, []byte) []byte{}})
+	f := &fleet{store: c, t: t, cfg: cfg}
+	if f.cfg.TickRate == 0 {
+		f.cfg.TickRate = 100
 	}
-	if cfg.TickRate == 0 {
-		cfg.TickRate = 100
+	for range n {
+		c.nodes = append(c.nodes, &storeNode{store: c, id: uint64(len(c.nodes) + 1), answers: map[string]func(context.Context, []byte) []byte{}})
 	}
-	for _, node := range c.nodes {
-		cfg.Cluster = NewNodes(node)
-		h, d := newDesk(t, cfg)
-		f.hubs, f.desks = append(f.hubs, h), append(f.desks, d)
-		ctx, cancel := context.WithCancel(context.Background())
-		over := make(chan error, 1)
-		go func() { over <- h.Run(ctx) }()
-		t.Cleanup(func() {
-			c.still(false)
-			cancel()
-			if err := patient.Value(over); err != nil {
-				t.Error(err)
-			}
-		})
-		f.until("the room is loaded", func() (open bool) {
-			f.quiet(len(f.hubs)-1, func(_ *Room, x *shared) { open = x.open })
-			return open
-		})
-		if len(f.hubs) == 1 { // somebody who stays has it sequence
-			f.comes(0, nil)
-			f.until("it makes the entries", func() (yes bool) {
-				f.quiet(0, func(_ *Room, x *shared) { yes = x.sequences() })
-				return yes
-			})
-		}
-	}
+	f.begins()
+	f.comes(0, nil) // somebody who stays has it sequence
+	f.until("it makes the entries", func() (yes bool) {
+		f.quiet(0, func(_ *Room, x *shared) { yes = x.sequences() })
+		return yes
+	})
 	return f
+}
+
+// begins has the next server run.
+func (f *fleet) begins() {
+	f.t.Helper()
+	i := len(f.hubs)
+	cfg := f.cfg
+	cfg.Cluster = NewNodes(f.nodes[i])
+	h, d := newDesk(f.t, cfg)
+	f.hubs, f.desks = append(f.hubs, h), append(f.desks, d)
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan error, 1)
+	go func() { over <- h.Run(ctx) }()
+	f.t.Cleanup(func() {
+		f.still(false)
+		cancel()
+		if err := patient.Value(over); err != nil {
+			f.t.Error(err)
+		}
+	})
+	f.until("the room is loaded", func() (open bool) {
+		f.quiet(i, func(_ *Room, x *shared) { open = x.open })
+		return open
+	})
 }
 
 func (f *fleet) until(what string, holds func() bool) {
