@@ -89,7 +89,7 @@ func benchRooms(b *testing.B, batch time.Duration) {
 	var n *Node
 	for i := range addrs {
 		var err error
-		if n, err = Start(Config{Name: "bench", Listen: addrs[i], Peers: slices.Delete(slices.Clone(addrs), i, i+1), Dir: b.TempDir()}); err != nil {
+		if n, err = Start(Config{Name: "bench", Listen: addrs[i], Peers: slices.Delete(slices.Clone(addrs), i, i+1), Dir: b.TempDir(), Batch: batch}); err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(n.Close)
@@ -110,7 +110,7 @@ func benchRooms(b *testing.B, batch time.Duration) {
 	var all []*Room
 	for i := range rooms {
 		w := newToy(func(uint64, uint64, []toyRequest) { ticks.Add(1) })
-		r, err := n.Open(fmt.Sprint("room-", i), RoomConfig{Period: period, World: w, Run: run, Batch: batch})
+		r, err := n.Open(fmt.Sprint("room-", i), RoomConfig{Period: period, World: w, Run: run})
 		if err != nil {
 			b.Fatal(err)
 		}

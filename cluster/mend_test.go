@@ -1,7 +1,12 @@
 package cluster
 
 import (
+	"net"
+	"net/url"
+	"sync/atomic"
 	"testing"
+
+	"parley/internal/patient"
 )
 
 // A server of NATS in this process that has given up its disk is started again, with all that it had.
@@ -35,4 +40,57 @@ func TestADiskThatTakesNothing(t *testing.T) {
 	if err := tryDisk(t.TempDir()); err != nil {
 		t.Error(err)
 	}
+}
+
+// A NATS of the operator's that stands still without closing its connections is left for another.
+func TestAServerOfNATSThatIsSilent(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := url.Parse(aNATS(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var still atomic.Bool
+	met := make(chan struct{}, 16)
+	go func() { // a way to the NATS that stands still when it is told to, and then for ever
+		for {
+			in, err := silent.Accept()
+			if err != nil {
+				return
+			}
+			met <- struct{}{}
+			out, err := net.Dial("tcp", to.Host)
+			if err != nil || still.Load() {
+				continue
+			}
+			for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
+				go func() {
+					b := make([]byte, 32<<10)
+					for {
+						n, err := way[0].Read(b)
+						if err != nil {
+							return
+						}
+						if still.Load() {
+							continue
+						}
+						if _, err := way[1].Write(b[:n]); err != nil {
+							return
+						}
+					}
+				}()
+			}
+		}
+	}()
+	t.Cleanup(func() { silent.Close() })
+	n := newNode(t, Config{URLs: []string{"nats://" + silent.Addr().String()}})
+	patient.Value(met)
+	if _, err := n.CreateRoom(t.Context(), "main", []byte("settings")); err != nil {
+		t.Fatal(err)
+	}
+	still.Store(true)
+	patient.Value(met) // it connects anew
 }

@@ -29,7 +29,7 @@ func (n *Node) Settle(room string, settings []byte) ([]byte, error) {
 
 // Join begins this node's part in a room of these settings: it is Open, for an owner that does not know this package.
 func (n *Node) Join(room string, settings []byte, c core.PartConfig) (core.Part, error) {
-	r, err := n.Open(room, RoomConfig{Log: logOf(room, settings), Period: c.Period, Batch: n.cfg.Batch, World: c.World, Run: c.Run, Here: c.Here, Stopped: c.Stopped, Hash: c.Hash})
+	r, err := n.Open(room, RoomConfig{Log: logOf(room, settings), Period: c.Period, World: c.World, Run: c.Run, Here: c.Here, Stopped: c.Stopped, Hash: c.Hash})
 	if err != nil {
 		return nil, err
 	}

@@ -25,9 +25,6 @@ type RoomConfig struct {
 	Period time.Duration // of a tick
 	World  core.World
 
-	// Batch is for how long a room whose players are all on one node is run before the log has it. See core.Config. Default: not at all.
-	Batch time.Duration
-
 	// Run has the room's owner call fn, soon, on the one goroutine that calls World and the Room. Calls are in order. Run may block until the
 	// owner has room for one more. It returns false if the owner has ended, and then fn is not called.
 	Run func(fn func()) bool
@@ -88,7 +85,7 @@ func (n *Node) Open(name string, c RoomConfig) (*Room, error) {
 	}
 	r.ctx, r.cancel = context.WithCancel(n.ctx)
 	random := mathrand.New(mathrand.NewPCG(n.id, uint64(time.Now().UnixNano())))
-	r.core = core.NewRoom(time.Now(), core.Config{Node: n.id, Period: c.Period, Batch: c.Batch, Rand: random}, c.World)
+	r.core = core.NewRoom(time.Now(), core.Config{Node: n.id, Period: c.Period, Batch: n.cfg.Batch, Rand: random}, c.World)
 	r.timer = time.AfterFunc(time.Hour, func() { r.post(func() { r.core.HandleTimeout(time.Now()) }) })
 	r.told, err = n.conn.Subscribe("parley.told."+key, r.handleTold)
 	if err == nil && c.Here != nil {

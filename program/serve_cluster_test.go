@@ -270,3 +270,27 @@ func TestAddressesOfNATSHaveNoPasswords(t *testing.T) {
 		t.Errorf("a NATS that is not there: %v", err)
 	}
 }
+
+// In a cluster, --keep says how far a room that runs on one node alone is ahead of its log: a second, or not at all.
+func TestKeepInACluster(t *testing.T) {
+	t.Parallel() // it waits for most of its time
+	for keep, ahead := range map[string]bool{"second": true, "tick": false} {
+		s := begins(t, "--cluster", "arena", "--cluster-listen", freeAddrs(t, 1)[0], "--realm", "off", "--replica", "127.0.0.1:0", "--web", "127.0.0.1:0", "--keep", keep).wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		c, err := client.Dial(ctx, "replica://"+s.addrs["replica"], arena.Game(), client.Config{Name: "ann"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		entries := func(fate string) (n int) {
+			_, rest, _ := strings.Cut(page(t, s.addrs["web"]), `parley_cluster_entries_total{fate="`+fate+`"} `)
+			fmt.Sscan(rest, &n)
+			return n
+		}
+		patient.Until(t, "nine seconds of entries are made", func() bool { return entries("made") > 9*20 })
+		if n := entries("ahead"); n > 0 != ahead {
+			t.Errorf("--keep %s: %d entries were run before the log had them", keep, n)
+		}
+	}
+}

@@ -149,6 +149,15 @@ func (x *three) within(what string, limit time.Duration, holds func() bool) {
 			}
 		}
 		x.look()
+		for i, m := range x.machines {
+			m.mu.Lock()
+			dead := m.child == nil
+			m.mu.Unlock()
+			if dead {
+				continue
+			}
+			x.t.Logf("server %d: its last tick was %v ago; %+v", i, time.Since(m.lastTick()).Round(time.Millisecond), m.ask("room"))
+		}
 		x.t.Fatalf("%s: not within %v", what, limit)
 	}
 }
