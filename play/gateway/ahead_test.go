@@ -94,3 +94,17 @@ func countOf(list []world.Fact, kind world.FactKind) (n int) {
 	}
 	return n
 }
+
+// A server whose room stands still goes on telling the others who is connected to it.
+func TestAServerThatStandsStillClaimsItsPlayers(t *testing.T) {
+	f := newFleet(t, 2, Config{})
+	s := f.comes(1, nil)
+	id := s.player.ID
+	f.deafen(0, true)
+	f.deafen(1, true)
+	began := time.Now()
+	f.until("it is heard of for three seconds without a tick", func() (yes bool) {
+		f.quiet(0, func(_ *Room, x *shared) { yes = x.heard[id].After(began.Add(3 * time.Second)) })
+		return yes
+	})
+}

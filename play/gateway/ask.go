@@ -132,13 +132,17 @@ func (x *shared) stands() {
 		return
 	}
 	x.eased = now
+	some := false
 	for _, side := range x.room.sides {
 		if side == nil {
 			continue
 		}
 		for _, s := range side.seats {
-			s.handled = 0
+			s.handled, some = 0, true
 		}
+	}
+	if some {
+		x.claim(now)
 	}
 }
 
@@ -245,18 +249,18 @@ func (x *shared) goes(p world.PlayerID, since uint64, kind wishKind) {
 	x.must(kind, binary.LittleEndian.AppendUint64(appendWish(nil, kind, p), since))
 }
 
-// keepUp is done after each tick: what found the part busy is asked, and the others are told who is here.
+// keepUp is done after each tick: what found the part busy is asked, the others are told who is here, and who is nowhere is away.
 func (x *shared) keepUp() {
 	for len(x.unasked) > 0 && x.unasked[0]() {
 		x.unasked = x.unasked[1:]
 	}
 	now := time.Now()
-	if now.Sub(x.told) < time.Second {
+	x.claim(now)
+	if now.Sub(x.swept) < time.Second {
 		return
 	}
-	stood := now.Sub(x.told) > silentNode/4 // the room stood still, and with it what servers tell of their players
-	x.told = now
-	x.part.Tell(x.here())
+	stood := now.Sub(x.swept) > silentNode/4 // the room stood still, and it may be that other servers did
+	x.swept = now
 	was := x.sequence && !stood
 	if x.sequence = x.part.Sequences(); !x.sequence {
 		return
@@ -270,6 +274,16 @@ func (x *shared) keepUp() {
 			x.goes(p.ID, at.Since, wishAway) // its server is gone
 		}
 	}
+}
+
+// claim tells the others each second who is here: also while this server has no ticks, as it runs again what it has missed. Else players would be away
+// whose server was cut off for nearly as long as silence counts for death.
+func (x *shared) claim(now time.Time) {
+	if now.Sub(x.told) < time.Second {
+		return
+	}
+	x.told = now
+	x.part.Tell(x.here())
 }
 
 // here lists the players who are connected to this server.

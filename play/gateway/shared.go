@@ -31,6 +31,7 @@ type shared struct {
 	unasked  []func() bool // what found the part busy, and is to be asked all the same
 	heard    map[world.PlayerID]time.Time
 	told     time.Time // when the others were told who is here
+	swept    time.Time // when players were looked for who are nowhere
 	leads    bool      // it makes them, as was known before a worker got the part
 	sequence bool      // this server made the entries when it was looked at last
 	wishes   int       // inputs and lines of players in asked, and their bytes: see mayWish
