@@ -126,7 +126,7 @@ func (c *Client) stir() {
 }
 
 // Frames yields what is to be drawn, so many times a second, until the player is out of the game or the loop ends. The last frame has
-// the event Ended. A frame is valid until the next one. A loop that takes longer than a frame misses some.
+// the event Ended, and shows the newest that was told. A frame is valid until the next one. A loop that takes longer than a frame misses some.
 func (c *Client) Frames(fps int) iter.Seq[*Frame] {
 	return func(yield func(*Frame) bool) {
 		next := time.NewTicker(time.Second / time.Duration(max(1, min(fps, 1000))))

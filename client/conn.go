@@ -76,7 +76,7 @@ func (c *Client) connection(n line.Notice) {
 		c.catchUp()
 	case line.Ended:
 		ev.Kind, c.over, c.why = Ended, true, n.Why
-		c.core.Lost(time.Now())
+		c.core.Over(time.Now())
 		c.kept = nil
 	}
 	c.note(ev)

@@ -3,6 +3,7 @@
 package program
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -54,15 +55,15 @@ func newPTY(t *testing.T, columns, rows uint16) *ptyUser {
 		for {
 			n, err := keyboard.Read(b)
 			u.out.Write(b[:n])
-			if err != nil {
+			if err != nil || bytes.Contains(b[:n], []byte("\x00")) {
 				return
 			}
 		}
 	}()
 	t.Cleanup(func() {
-		tty.Close()
-		keyboard.Close()
+		_, _ = tty.Write([]byte{0}) // and not closed: bubbletea does not wait without end for what reads keys, which may still look at it
 		patient.Value(read)
+		keyboard.Close()
 	})
 	return u
 }

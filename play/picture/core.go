@@ -61,6 +61,7 @@ type Core struct {
 
 	voice     voice
 	connected bool
+	over      bool   // nothing more will be told
 	epoch     uint32 // which connection it is
 	err       error  // the server's game is another
 
@@ -187,6 +188,12 @@ func (c *Core) Connected(now time.Time) {
 func (c *Core) Lost(now time.Time) {
 	c.connected, c.voice, c.ahead = false, nil, false
 	c.pending = truth{}
+}
+
+// Over says that the player is out of the game: the picture goes to the newest that was told, which is the end of the game if that is why.
+func (c *Core) Over(now time.Time) {
+	c.Lost(now)
+	c.over = true
 }
 
 // entered takes what a server tells of its world, and begins anew if it is not the one that was known.

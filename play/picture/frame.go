@@ -76,6 +76,9 @@ func (c *Core) others(now time.Time) float64 {
 	if !ok {
 		return float64(c.newest)
 	}
+	if c.over {
+		tick = float64(c.newest)
+	}
 	c.frame.Tick = max(c.frame.Tick, tick)
 	if c.connected {
 		c.stats.Frames++

@@ -228,6 +228,27 @@ func TestARefusedBallGoes(t *testing.T) {
 	}
 }
 
+// Who is out of the game sees how it ended: the last frame has what was told last, and not what was some ticks before.
+func TestTheLastFrameShowsTheEnd(t *testing.T) {
+	s := newStage(t, Config{}, 1)
+	id, _ := world.Avatar[arena.Player](s.sim.World(), s.me+1)
+	far := func() float64 {
+		truth, drawn := s.sim.World().Body(id), s.Frame(s.now).World().Body(s.shown.ID(s.sim.Wire(id)))
+		return math.Hypot(truth.X-drawn.X, truth.Y-drawn.Y)
+	}
+	for range 10 {
+		s.sim.Steer(s.me+1, s.sim.Tick(), world.Steering{Entity: id, Norm: 1, HasAngle: true, HasNorm: true}, 0)
+		s.tick()
+	}
+	if far() < .2 {
+		t.Fatalf("another is drawn %.3f cells from where it is", far())
+	}
+	s.Over(s.now)
+	if far() > .05 {
+		t.Errorf("at the end another is drawn %.3f cells from where it is", far())
+	}
+}
+
 // A game that fails on what a client knows is drawn without prediction, and that is told once.
 func TestAPanicOfStepTurnsPredictionOff(t *testing.T) {
 	s := newStage(t, Config{}, 1)
