@@ -23,31 +23,38 @@ func (n *Node) natsServer() *server.Server {
 }
 
 // mend looks after the server of NATS in this process. One whose disk was full or has failed stores nothing more until it is started again, even when
-// the disk is well. Meanwhile the other nodes go on, and this node's stages with them.
+// the disk is well. It would go on leading logs that it cannot write, and answer nobody, until the next of its files fails: so it leads nothing any more,
+// and takes no part until its disk is well. Meanwhile the other nodes go on, and this node's stages with them.
 func (n *Node) mend(password string) {
 	look := time.NewTicker(mendEach)
 	defer look.Stop()
 	said, began := time.Time{}, time.Time{}
 	for {
+		s, what := n.natsServer(), ""
 		select {
 		case <-n.ctx.Done():
 			return
-		case now := <-look.C:
-			what := trouble(n.natsServer())
-			if what == "" {
+		case what = <-n.fails:
+		case <-look.C:
+			if what = trouble(s); what == "" {
 				continue
 			}
-			if now.Sub(said) > time.Minute {
-				said = now
-				n.cfg.Log.Error("this node's part of the store is out of order; it is started again when its disk takes something", "dir", n.cfg.Dir, "err", what)
-			}
-			n.count(func(s *Stats) { s.StoreTrouble++ })
-			if now.Sub(began) < restartEach || tryDisk(n.cfg.Dir) != nil {
-				continue
-			}
-			n.restart(password)
-			began = now
 		}
+		now := time.Now()
+		if now.Sub(said) > time.Minute {
+			said = now
+			n.cfg.Log.Error("this node's part of the store is out of order; it is started again when its disk takes something", "dir", n.cfg.Dir, "err", what)
+		}
+		n.count(func(s *Stats) { s.StoreTrouble++ })
+		if s.JetStreamEnabled() {
+			handOver(s)
+			_ = s.ShutdownJetStream() // it says what is wrong, and there is nothing to be done about it
+		}
+		if now.Sub(began) < restartEach || tryDisk(n.cfg.Dir) != nil {
+			continue
+		}
+		n.restart(password)
+		began = now
 	}
 }
 
@@ -86,8 +93,12 @@ func (n *Node) restart(password string) {
 	old := n.natsServer()
 	old.Shutdown()
 	old.WaitForShutdown()
+	select {
+	case <-n.fails: // what the old one has said meanwhile
+	default:
+	}
 	for n.ctx.Err() == nil {
-		s, err := startServer(&n.cfg, n.id, password)
+		s, err := startServer(n, password)
 		if err == nil {
 			n.serverMu.Lock()
 			n.server = s

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/url"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"parley/internal/patient"
@@ -31,6 +32,27 @@ func TestAStoreThatGaveUpGoesOn(t *testing.T) {
 		t.Error(err)
 	}
 	until(t, "the new room", func() bool { return w.is(map[string]string{"main": "settings", "b": ""}) })
+}
+
+// One that says that it cannot write leads nothing any more, and is started again when the disk takes something: here at once.
+func TestAStoreThatCannotWriteIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, Config{Listen: freePorts(t, 1)[0], Dir: t.TempDir()})
+	if _, err := n.CreateRoom(t.Context(), "main", []byte("settings")); err != nil {
+		t.Fatal(err)
+	}
+	old := n.natsServer()
+	log := natsLog{to: n.cfg.Log, fails: n.fails}
+	for range 3 { // each of its files says so
+		log.Errorf("Filestore [%s] Critical write error: %v", "parley-log-0", syscall.ENOSPC)
+	}
+	until(t, "another server", func() bool { return n.natsServer() != old && trouble(n.natsServer()) == "" })
+	if old.JetStreamEnabled() {
+		t.Error("the server that cannot write goes on")
+	}
+	if settings, ok, err := n.RoomSettings(t.Context(), "main"); string(settings) != "settings" || !ok || err != nil {
+		t.Errorf("%q, %v, %v", settings, ok, err)
+	}
 }
 
 func TestADiskThatTakesNothing(t *testing.T) {

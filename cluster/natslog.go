@@ -12,7 +12,8 @@ import (
 // natsLog writes what the server of NATS in this process says to the node's log. Its notices are of no use to operators in normal times. It
 // says the same of a node that is away each second and for each connection: of many lines the rest is left out.
 type natsLog struct {
-	to *slog.Logger
+	to    *slog.Logger
+	fails chan<- string // gets what it says when it cannot write
 
 	mu    sync.Mutex
 	began time.Time
@@ -34,7 +35,16 @@ func (l *natsLog) say(level slog.Level, format string, v []any) {
 }
 
 func (l *natsLog) Noticef(format string, v ...any) { l.to.Debug("NATS: " + fmt.Sprintf(format, v...)) }
-func (l *natsLog) Errorf(format string, v ...any)  { l.say(slog.LevelWarn, format, v) }
+
+func (l *natsLog) Errorf(format string, v ...any) {
+	l.say(slog.LevelWarn, format, v)
+	if strings.Contains(format, "Critical write error") {
+		select {
+		case l.fails <- fmt.Sprintf(format, v...):
+		default: // it is known
+		}
+	}
+}
 
 // Warnf leaves out what NATS says of our password, which is random and leaves no process.
 func (l *natsLog) Warnf(format string, v ...any) {

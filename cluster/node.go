@@ -71,6 +71,7 @@ type Node struct {
 
 	serverMu sync.Mutex
 	server   *server.Server // nil with URLs
+	fails    chan string    // what it says when it cannot write
 
 	ready    chan struct{}         // closed when the buckets are there
 	unready  atomic.Pointer[error] // why they are not
@@ -100,12 +101,12 @@ func Start(c Config) (*Node, error) {
 	password := rand.Text()
 	n := &Node{
 		cfg: c, id: binary.LittleEndian.Uint64(b[:]) | 1, ready: make(chan struct{}), rooms: map[string]*Room{}, streams: map[string]jetstream.Stream{},
-		about: c.About, peers: map[uint64]*peer{}, answers: map[string]func(context.Context, []byte) []byte{},
+		fails: make(chan string, 1), about: c.About, peers: map[uint64]*peer{}, answers: map[string]func(context.Context, []byte) []byte{},
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	var err error
 	if c.Listen != "" {
-		if n.server, err = startServer(&n.cfg, n.id, password); err != nil {
+		if n.server, err = startServer(n, password); err != nil {
 			return nil, err
 		}
 	}

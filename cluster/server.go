@@ -17,9 +17,10 @@ import (
 
 // startServer starts a server of NATS in this process. Its only client is this process: a server that speaks to others must listen for
 // clients too, so it does on the loopback address, and wants a password that nobody else has.
-func startServer(c *Config, id uint64, password string) (*server.Server, error) {
+func startServer(n *Node, password string) (*server.Server, error) {
+	c := &n.cfg
 	o := &server.Options{
-		ServerName: NodeName(id), Host: "127.0.0.1", Port: server.RANDOM_PORT, Username: "parley", Password: password, NoLog: true, NoSigs: true,
+		ServerName: NodeName(n.id), Host: "127.0.0.1", Port: server.RANDOM_PORT, Username: "parley", Password: password, NoLog: true, NoSigs: true,
 		JetStream: true, StoreDir: c.Dir, JetStreamMaxMemory: maxMemory, JetStreamMaxStore: maxStore, SyncAlways: c.SyncAlways, SyncInterval: syncEach,
 		DisableJetStreamBanner: true,
 	}
@@ -56,7 +57,7 @@ func startServer(c *Config, id uint64, password string) (*server.Server, error) 
 	if err != nil {
 		return nil, fmt.Errorf("cluster: NATS: %w", err)
 	}
-	s.SetLoggerV2(&natsLog{to: c.Log}, false, false, false)
+	s.SetLoggerV2(&natsLog{to: c.Log, fails: n.fails}, false, false, false)
 	s.Start()
 	if !s.ReadyForConnections(10 * time.Second) {
 		s.Shutdown()
