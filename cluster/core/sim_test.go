@@ -150,6 +150,7 @@ func (s *sim) isLost() bool { return !s.calm && s.rand.Float64() < s.loss }
 func (n *simNode) start() {
 	s := n.sim
 	if n.world != nil {
+		n.undone = len(n.early) // a life that ends says nothing
 		n.settle()
 	}
 	n.life++
@@ -210,7 +211,7 @@ func (n *simNode) settle() {
 			}
 		}
 	}
-	if lost > n.undone && !n.dead {
+	if lost > n.undone {
 		s.fail("node %d has lost %d ticks, and says %d", n.index, lost, n.undone)
 	}
 	s.undone += lost

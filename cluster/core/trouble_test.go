@@ -170,8 +170,8 @@ func (n *simNode) wakeUp() {
 	held := n.held
 	n.held = nil
 	if n.dead {
-		n.start()
 		n.dead = false
+		n.start()
 		return
 	}
 	for _, fn := range held {
