@@ -38,6 +38,7 @@ type shared struct {
 	bytes    int
 	eased    time.Time // when players were last let ask for as much as in a tick
 	text     []byte    // what the directory has of it
+	schedule schedule
 	logged   uint64    // the log has all ticks before this one
 	used     time.Time // when somebody of this server last had to do with the room
 	empty    time.Time // since when nobody is in it; zero if somebody is
@@ -191,6 +192,7 @@ func (x *shared) returned() {
 		}
 		x.settle()
 		r.settle()
+		r.skipped = x.schedule.skipped(r.sim.Tick(), r.sim.Due(), r.hub.every(), r.skipped)
 		r.pour(r.sim.Facts())
 		r.hub.ran = append(r.hub.ran, r)
 		return

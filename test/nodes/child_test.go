@@ -20,6 +20,8 @@ import (
 	"go.uber.org/goleak"
 
 	"parley"
+	"parley/account"
+	"parley/account/storetest"
 	"parley/arena"
 	"parley/cluster"
 	"parley/internal/patient"
@@ -103,6 +105,9 @@ func serveOn(c *childConfig, node *cluster.Node, log *slog.Logger) error {
 		game = countingGame(told)
 	}
 	config := parley.Config{Replica: at(0), Stamp: at(1), Relay: at(2), Duplex: at(3), Sight: cmp.Or(c.Sight, -1), DataDir: data, MaxPlayers: 4000, PerAddress: -1, Log: log}
+	if c.Counts {
+		config.Realm, config.RealmTime, config.Accounts = at(4), at(5), everyAccount
+	}
 	if node != nil {
 		config.Cluster = parley.ClusterOf(node)
 	}
@@ -137,6 +142,20 @@ func serveOn(c *childConfig, node *cluster.Node, log *slog.Logger) error {
 	case <-s.Done():
 	}
 	return nil
+}
+
+// everyAccount is a store with the accounts of all players over realm, and of all the names that they may take. Those of all servers are the same, as
+// that of a cluster is one.
+func everyAccount(string) (account.Store, error) {
+	hash, err := account.HashPassword(witnessPassword)
+	store := new(storetest.Memory)
+	for i := range 200 {
+		for life := 1; life <= 200 && err == nil; life++ {
+			name := fmt.Sprintf("realm-%d-%d", i, life)
+			_, err = store.Create(context.Background(), account.Record{Account: account.Account{Name: name, Created: time.Now()}, Key: account.NameKey(name), Hash: hash})
+		}
+	}
+	return store, err
 }
 
 // drainTime bounds a drain.
@@ -185,7 +204,7 @@ func answer(node *cluster.Node, s *parley.Server, stop func()) {
 			is.Sequences = is.Stats.Sequences > 0
 		}
 		seats := w.Seats
-		is.Seats = seats.Replica + seats.Relay + seats.Duplex + seats.Stamp
+		is.Seats = seats.Replica + seats.Relay + seats.Duplex + seats.Stamp + seats.Realm
 		if in.Text() == "room" && node != nil {
 			all, _ := node.Status(context.Background()) // what is not known is false
 			for _, r := range all.Rooms {

@@ -41,14 +41,14 @@ func measure(t *testing.T, servers, players int) {
 	var wires *cable.Cable
 	var addrs []string
 	for i := range servers {
-		addrs = append(addrs, fmt.Sprintf("127.0.0.1:%d", first+servers*4+i))
+		addrs = append(addrs, fmt.Sprintf("127.0.0.1:%d", first+servers*inARow+i))
 	}
 	if servers > 1 {
 		wires = cable.New(t, addrs)
 	}
 	var work sync.WaitGroup
 	for i, addr := range addrs {
-		m := &machine{t: t, story: newStory(), c: childConfig{Listen: addr, Dir: t.TempDir(), Ports: first + 4*i, Sight: 128, Alone: servers == 1}}
+		m := &machine{t: t, story: newStory(), c: childConfig{Listen: addr, Dir: t.TempDir(), Ports: first + inARow*i, Sight: 128, Alone: servers == 1}}
 		if servers > 1 {
 			m.c.Advertise, m.c.Peers = wires.Addrs()[i], slices.Delete(wires.Addrs(), i, i+1)
 		}

@@ -37,7 +37,7 @@ type machine struct {
 func (m *machine) name() string { return fmt.Sprintf("%s/%d", m.c.Listen, m.lives) }
 
 func (m *machine) addr(dialect string) string {
-	return fmt.Sprintf("127.0.0.1:%d", m.c.Ports+map[string]int{"replica": 0, "stamp": 1, "relay": 2, "duplex": 3}[dialect])
+	return fmt.Sprintf("127.0.0.1:%d", m.c.Ports+map[string]int{"replica": 0, "stamp": 1, "relay": 2, "duplex": 3, "realm": 4}[dialect])
 }
 
 func (m *machine) start() {

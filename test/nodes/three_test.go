@@ -32,8 +32,11 @@ type three struct {
 	lines     int
 }
 
-// ports are how many a machine needs: four for its dialects, and one for its server of NATS.
-const ports = 5
+// inARow are the ports of a machine's dialects, two of them realm's, and ports are all that it needs, with that of its server of NATS.
+const (
+	inARow = 6
+	ports  = inARow + 1
+)
 
 // newThree starts servers and players, so many in all. Nothing of a player's is random but when it does what.
 func newThree(t *testing.T, players int) *three {
@@ -42,13 +45,13 @@ func newThree(t *testing.T, players int) *three {
 	first := freePorts(t, 3*ports)
 	var addrs []string
 	for i := range 3 {
-		addrs = append(addrs, fmt.Sprintf("127.0.0.1:%d", first+3*4+i))
+		addrs = append(addrs, fmt.Sprintf("127.0.0.1:%d", first+3*inARow+i))
 	}
 	x.cable = cable.New(t, addrs)
 	fronts := x.cable.Addrs()
 	for i := range 3 {
 		m := &machine{t: t, story: x.story, c: childConfig{
-			Listen: addrs[i], Advertise: fronts[i], Dir: t.TempDir(), Peers: slices.Delete(slices.Clone(fronts), i, i+1), Ports: first + 4*i, Counts: true,
+			Listen: addrs[i], Advertise: fronts[i], Dir: t.TempDir(), Peers: slices.Delete(slices.Clone(fronts), i, i+1), Ports: first + inARow*i, Counts: true,
 		}}
 		if i == 2 && syscall.Mount("nodes", m.c.Dir, "tmpfs", 0, "size=96m") == nil {
 			x.disk = m.c.Dir
@@ -75,12 +78,12 @@ func newThree(t *testing.T, players int) *three {
 	return x
 }
 
-// people has players join: of replica, relay and duplex alike, one of eight of stamp, spread over the servers.
+// people has players join: of replica, relay and duplex alike, one of eight each of realm and stamp, spread over the servers.
 func (x *three) people(players int) {
 	x.t.Helper()
 	seed := chance.Seed(x.t, 79)
 	schema := field.Schema(x.t, countingGame(func(uint64, uint64) {}))
-	dialects := []string{"replica", "relay", "duplex", "relay", "duplex", "replica", "duplex", "stamp"}
+	dialects := []string{"replica", "relay", "duplex", "relay", "duplex", "replica", "realm", "stamp"}
 	for i := range players {
 		w := &witness{
 			t: x.t, schema: schema, story: x.story, dialect: dialects[i/3%len(dialects)], number: i, rng: rand.New(rand.NewPCG(seed, uint64(i))), heard: map[string]int{},
@@ -230,11 +233,20 @@ func (r *round) plays(when string, not ...int) {
 	for i, w := range r.witnesses {
 		before[i] = w.did()
 	}
+	var late []string
+	defer func() {
+		if r.t.Failed() {
+			r.t.Logf("no steps of %q", late)
+		}
+	}()
 	r.within("steps of players of servers that are well, "+when, 45*time.Second, func() bool {
-		return !slices.ContainsFunc(r.witnesses, func(w *witness) bool {
-			i := w.number
-			return w.plays() && !slices.Contains(not, r.at[i]) && w.did() <= before[i]
-		})
+		late = late[:0]
+		for i, w := range r.witnesses {
+			if w.plays() && !slices.Contains(not, r.at[i]) && w.did() <= before[i] {
+				late = append(late, w.state())
+			}
+		}
+		return len(late) == 0
 	})
 }
 

@@ -51,6 +51,12 @@ type witness struct {
 // name is another with each life, as those before have left.
 func (w *witness) name() string { return fmt.Sprintf("%s-%d-%d", w.dialect, w.number, w.life) }
 
+// isAccount reports whether it logs in to come back, and has no token: it is of realm, whose positions are whole cells.
+func (w *witness) isAccount() bool { return w.dialect == "realm" }
+
+// witnessPassword is that of all players over realm.
+const witnessPassword = "correct-horse"
+
 // plays reports whether it is more than a spectator.
 func (w *witness) plays() bool { return w.dialect != "stamp" }
 
@@ -61,7 +67,10 @@ func (w *witness) join(ctx context.Context) error {
 	w.in, w.away, w.ended, w.row, w.steps, w.told, w.asked, w.had, w.broken = false, false, "", 0, 0, 0, 0, false, true
 	c := bots.Config{Schema: w.schema, Name: w.name(), Stamped: true, Notice: w.notice, Resume: line.Resume{On: true}, Ways: w.ways[1:]}
 	w.mu.Unlock()
-	if w.plays() {
+	switch {
+	case w.isAccount():
+		c.Password, c.Stamped = witnessPassword, false
+	case w.plays():
 		c.Room = message.MainRoom
 	}
 	joining, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -196,8 +205,8 @@ func (w *witness) look() {
 	_, hold := p.Session()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.had = w.had || hold > 0
-	if !ok || own.X == 0 || own.Y == 0 || w.away {
+	w.had = w.had || hold > 0 || w.isAccount()
+	if !ok || own.X == 0 && !w.isAccount() || own.Y == 0 || w.away {
 		return
 	}
 	row, steps := int(own.Y), int(own.X)

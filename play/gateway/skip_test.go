@@ -1,0 +1,43 @@
+package gateway
+
+import (
+	"testing"
+	"time"
+)
+
+// The ticks of realm's clients go with the clock, whatever the room does: they never go back, and are at most one behind it.
+func TestTicksThatWereLetGo(t *testing.T) {
+	const every = 50 * time.Millisecond
+	var s schedule
+	tick, due, known := uint64(1000), time.Now().UnixMicro(), uint64(0)
+	begin := due
+	run := func(after time.Duration) {
+		t.Helper()
+		tick++
+		due += after.Microseconds()
+		was := tick - 1 + known
+		known = s.skipped(tick, due, every, known)
+		if tick+known <= was {
+			t.Fatalf("tick %d is told behind %d", tick+known, was)
+		}
+	}
+	known = s.skipped(tick, due, every, known)
+	for i := range 200 {
+		run(every + time.Duration(i%3-1)*20*time.Millisecond) // a busy machine
+	}
+	if known > 1 {
+		t.Errorf("%d ticks are let go in ten seconds of a room that runs", known)
+	}
+	run(4 * time.Second) // an election
+	for range 20 {
+		run(every)
+	}
+	run(0) // another sequencer, whose clock is behind
+	for range 400 {
+		run(every * 11 / 10) // a machine that is too slow
+	}
+	behind := (due-begin)/every.Microseconds() - int64(tick+known-1000)
+	if behind < -2 || behind > 1 {
+		t.Errorf("the clients' ticks are %d behind the clock", behind)
+	}
+}
