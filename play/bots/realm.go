@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"parley/play/message"
 	"parley/play/schema"
 	"parley/protocol/realm"
 	"parley/protocol/realm/core"
@@ -55,10 +56,12 @@ func (e *ear) readRealm(m *core.Message, you *atomic.Uint32) {
 			e.readRealmChunk(c)
 		}
 	case core.KindChatReceive:
-		name := ""
-		e.mu.Lock()
-		name = e.sight.Players[m.ID]
-		e.mu.Unlock()
+		name := message.ServerName
+		if m.ID != 0 {
+			e.mu.Lock()
+			name = e.sight.Players[m.ID]
+			e.mu.Unlock()
+		}
 		e.tell(Notice{Kind: Said, Name: name, Text: string(m.Text), Entity: m.ID})
 	case core.KindActionsDone:
 		for d := range m.Actions.All() {

@@ -273,7 +273,7 @@ func (r *round) end(struck ...int) {
 	r.within("what was told is final", time.Minute, func() bool { return r.story.tick() > to+window+20 })
 	lines := r.story.said(r.from+window, to)
 	for i, w := range r.witnesses {
-		r.within("the log has what "+w.name()+" was told", 20*time.Second, func() bool { return r.story.has(&notes[i]) })
+		r.within(fmt.Sprintf("the log has what %s was told, %+v", w.name(), notes[i]), 20*time.Second, func() bool { return r.story.has(&notes[i]) })
 		r.within(w.name()+" has read all that was said", 20*time.Second, func() bool { return w.hasRead(lines) })
 		w.mu.Lock()
 		if w.broken && !slices.Contains(struck, r.at[i]) {
