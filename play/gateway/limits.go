@@ -268,6 +268,9 @@ const (
 	// messages are late for less must not have its players stand still.
 	silentNode = 10 * time.Second
 
+	// scheduleSpan is for how long the least counts of what an entry takes to come, by which the clock of its sequencer is known.
+	scheduleSpan = 2 * time.Second
+
 	// maxHere bounds what a server tells of its players once a second: those of 20,000.
 	maxHere = 60 << 10
 

@@ -193,6 +193,7 @@ func (x *shared) returned() {
 		x.settle()
 		r.settle()
 		r.skipped = x.schedule.skipped(r.sim.Tick(), r.sim.Due(), r.hub.every(), r.skipped)
+		r.due = x.schedule.began(time.Now(), r.sim.Due())
 		r.pour(r.sim.Facts())
 		r.hub.ran = append(r.hub.ran, r)
 		return

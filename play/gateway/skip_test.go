@@ -41,3 +41,32 @@ func TestTicksThatWereLetGo(t *testing.T) {
 		t.Errorf("the clients' ticks are %d behind the clock", behind)
 	}
 }
+
+// Clients are told when a tick was due by the server's clock: also while many are run at once, and whatever the clock of the sequencer says.
+func TestWhenATickBegan(t *testing.T) {
+	const every = 50 * time.Millisecond
+	for _, ahead := range []time.Duration{0, -time.Second, 5 * time.Second} { // of this server's clock
+		var s schedule
+		due := time.Now()
+		check := func(what string, now time.Time) {
+			t.Helper()
+			if off := s.began(now, due.UnixMicro()).Sub(due.Add(ahead)); off < -time.Millisecond || off > 20*time.Millisecond {
+				t.Errorf("clock ahead by %v, %s: a tick is told to have begun %v late", ahead, what, off)
+			}
+		}
+		for range 100 {
+			due = due.Add(every)
+			s.began(due.Add(ahead+3*time.Millisecond), due.UnixMicro())
+		}
+		for range 100 {
+			due = due.Add(every)
+			check("in time", due.Add(ahead+5*time.Millisecond))
+		}
+		now := due.Add(8 * time.Second)
+		for range 160 {
+			due = due.Add(every)
+			now = now.Add(5 * time.Millisecond)
+			check("many at once", now.Add(ahead))
+		}
+	}
+}

@@ -280,5 +280,9 @@ func (w *witness) did() int {
 func (w *witness) state() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return fmt.Sprintf("%s: in %t, away %t, token %t, player %d, %d steps of %d, %q", w.name(), w.in, w.away, w.had, w.row, w.steps, w.asked, w.ended)
+	at := ""
+	if w.p != nil {
+		at = w.p.Way().Addr
+	}
+	return fmt.Sprintf("%s at %s: in %t, away %t, token %t, player %d, %d steps of %d, %q", w.name(), at, w.in, w.away, w.had, w.row, w.steps, w.asked, w.ended)
 }
