@@ -38,6 +38,7 @@ type childConfig struct {
 	Counts                 bool // it plays the counting game, and tells all of it
 	Alone                  bool // it has no cluster
 	Sight                  float64
+	TickRate               int
 }
 
 func TestMain(m *testing.M) {
@@ -104,7 +105,7 @@ func serveOn(c *childConfig, node *cluster.Node, log *slog.Logger) error {
 		told := func(tick, hash uint64) { fmt.Fprintf(os.Stdout, "tick %d %016x\n", tick, hash) }
 		game = countingGame(told)
 	}
-	config := parley.Config{Replica: at(0), Stamp: at(1), Relay: at(2), Duplex: at(3), Sight: cmp.Or(c.Sight, -1), DataDir: data, MaxPlayers: 4000, PerAddress: -1, Log: log}
+	config := parley.Config{Replica: at(0), Stamp: at(1), Relay: at(2), Duplex: at(3), Sight: cmp.Or(c.Sight, -1), TickRate: c.TickRate, DataDir: data, MaxPlayers: 4000, PerAddress: -1, Log: log}
 	if c.Counts {
 		config.Realm, config.RealmTime, config.Accounts = at(4), at(5), everyAccount
 	}

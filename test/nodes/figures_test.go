@@ -22,20 +22,28 @@ func TestFigures(t *testing.T) {
 	if os.Getenv("PARLEY_FIGURES") == "" {
 		t.Skip("it measures for minutes, and judges nothing: PARLEY_FIGURES=1 runs it")
 	}
-	for _, players := range []int{6, 60, 300, 600, 3000} {
-		t.Run(fmt.Sprint(players, " players"), func(t *testing.T) {
+	for _, tt := range []figure{{6, 20, 128}, {60, 20, 128}, {300, 20, 128}, {600, 20, 128}, {3000, 4, 16}} {
+		t.Run(fmt.Sprint(tt.players, " players"), func(t *testing.T) {
 			for _, servers := range []int{1, 3} {
-				measure(t, servers, players)
+				measure(t, servers, tt)
 			}
 		})
 	}
 }
 
+// figure is what is measured. By default a server has 20 ticks a second, and players see 128 cells away: with 3,000 players that is too much for a machine
+// that has two cores for three servers and all players.
+type figure struct {
+	players, tickRate int
+	sight             float64
+}
+
 // span is how long is measured, after all bots had time to come.
 const span = 20 * time.Second
 
-// measure has bots of replica play in one room of the arena, on so many servers. Each sees what is 128 cells away, as by default.
-func measure(t *testing.T, servers, players int) {
+// measure has bots of replica play in one room of the arena, on so many servers.
+func measure(t *testing.T, servers int, f figure) {
+	players := f.players
 	first := freePorts(t, servers*ports)
 	var machines []*machine
 	var wires *cable.Cable
@@ -48,7 +56,7 @@ func measure(t *testing.T, servers, players int) {
 	}
 	var work sync.WaitGroup
 	for i, addr := range addrs {
-		m := &machine{t: t, story: newStory(), c: childConfig{Listen: addr, Dir: t.TempDir(), Ports: first + inARow*i, Sight: 128, Alone: servers == 1}}
+		m := &machine{t: t, story: newStory(), c: childConfig{Listen: addr, Dir: t.TempDir(), Ports: first + inARow*i, TickRate: f.tickRate, Sight: f.sight, Alone: servers == 1}}
 		if servers > 1 {
 			m.c.Advertise, m.c.Peers = wires.Addrs()[i], slices.Delete(wires.Addrs(), i, i+1)
 		}
@@ -66,7 +74,7 @@ func measure(t *testing.T, servers, players int) {
 	joined.Add(players)
 	for i, m := range machines {
 		c := bots.Crowd{
-			Addrs: map[string]string{"replica": m.addr("replica")}, Bots: map[string]int{"replica": players / servers}, Config: bots.Config{Schema: field.Schema(t, arena.Game())},
+			Addrs: map[string]string{"replica": m.addr("replica")}, Bots: map[string]int{"replica": players / servers}, Config: bots.Config{Schema: field.Schema(t, arena.Game()), TickRate: f.tickRate},
 			Seed: uint64(i + 1), Name: fmt.Sprint("bot-", i), Joined: joined.Done,
 		}
 		work.Go(func() { results[i] = c.Run(ctx) })
@@ -79,7 +87,7 @@ func measure(t *testing.T, servers, players int) {
 	leave()
 	patient.Done(work.Wait)
 	load, _ := os.ReadFile("/proc/loadavg")
-	t.Logf("%d players on %d servers; the bots took %.0f%% of a core; load %s", players, servers, 100*mine.Seconds()/span.Seconds(), strings.TrimSpace(string(load)))
+	t.Logf("%d players on %d servers, %d ticks a second, sight %v; the bots took %.0f%% of a core; load %s", players, servers, f.tickRate, f.sight, 100*mine.Seconds()/span.Seconds(), strings.TrimSpace(string(load)))
 	ticks := max(1, after[0].Ticks-before[0].Ticks)
 	for i := range machines {
 		cpu := after[i].CPU - before[i].CPU
