@@ -15,8 +15,10 @@ type outbox struct {
 	bytes int
 	last  uint64 // the newest number that was given
 
-	rounds uint64    // how often all were sent again
-	sent   uint64    // the newest number that was sent since repeatAt was set
+	rounds uint64 // how often all were sent again
+	sent   uint64 // the newest number that was sent in this round
+	mark   uint64 // the newest number that was sent at markAt: if the log does not have the oldest of those soon, all are sent again
+	markAt time.Time
 	due    time.Time // when a batch is to be sent; zero if none is
 	batch  []byte
 }
@@ -55,28 +57,37 @@ func (o *outbox) done(number uint64) {
 
 // again has all be sent again, from the oldest.
 func (o *outbox) again(now time.Time) {
-	if o.sent = 0; len(o.list) > 0 {
+	if o.sent, o.mark = 0, 0; len(o.list) > 0 {
 		o.due = now.Add(gather)
 	}
 }
 
-// take returns a batch of what is to be sent by now, if something is: those that were not sent yet, and when none are left, after
-// repeatAsk, all again.
+// take returns a batch of what is to be sent by now, if something is: those that were not sent yet, and all again if the log does not have the oldest
+// repeatAsk after it was sent. Players who go on asking do not put that off: what follows a batch that was lost is of no use to the sequencer.
 //
 //	batch    node u64, and requests: number v, from 1, size v, body; or one with number 0, which is a complaint: tick u64
 func (o *outbox) take(now time.Time, node uint64) ([]byte, bool) {
 	if o.due.IsZero() || now.Before(o.due) || len(o.list) == 0 {
 		return nil, false
 	}
-	if o.sent >= o.last {
-		o.sent = 0
+	first := o.list[0].number
+	marks := first > o.mark
+	if !marks && !now.Before(o.markAt.Add(repeatAsk)) {
+		o.sent, marks = 0, true
 		o.rounds++
+	}
+	if marks {
+		defer func() { o.mark, o.markAt = o.sent, now }()
+	}
+	if o.sent >= o.last { // all are on their way
+		o.due = now.Add(repeatAsk)
+		return nil, false
 	}
 	b := binary.LittleEndian.AppendUint64(o.batch[:0], node)
 	for n := 0; ; n++ {
 		i := 0
-		if o.sent >= o.list[0].number {
-			i = int(o.sent-o.list[0].number) + 1 // numbers have no gaps
+		if o.sent >= first {
+			i = int(o.sent-first) + 1 // numbers have no gaps
 		}
 		if i >= len(o.list) {
 			o.due = now.Add(repeatAsk)

@@ -33,6 +33,47 @@ func TestABatchHasWhatWaitsInOrder(t *testing.T) {
 	}
 }
 
+// A batch is lost, and players go on asking: what it had is sent again all the same, and what came since, soon after repeatAsk. Nothing is sent again
+// while the log takes what it is sent.
+func TestALostBatchComesAgainWhilePlayersAsk(t *testing.T) {
+	for lost := range 20 {
+		var o outbox
+		x, w := inbox{}, newToy(1000)
+		now := time.Unix(1000, 0)
+		sent, asked := 0, map[uint64]time.Time{}
+		for step := range 400 {
+			now = now.Add(5 * time.Millisecond)
+			if step < 300 {
+				n, _ := o.add(now, []byte("body"))
+				asked[n] = now
+			}
+			if b, ok := o.take(now.Add(gather), 7); ok {
+				if sent++; sent != lost+1 {
+					readBatch(b, func(node, number uint64, body []byte) { x.put(node, number, w.Done(node), body) })
+				}
+			}
+			if step%10 == 0 { // a tick
+				x.give(w)
+				w.Seal(int64(step), 1, 0)
+				w.Advance()
+				for n := range asked {
+					if n > w.Done(7) {
+						continue
+					}
+					if took := now.Sub(asked[n]); took > 2*repeatAsk+100*time.Millisecond {
+						t.Fatalf("batch %d is lost: request %d is in the log after %v", lost, n, took)
+					}
+					delete(asked, n)
+				}
+				o.done(w.Done(7))
+			}
+		}
+		if len(asked) > 0 || o.rounds != 1 {
+			t.Errorf("batch %d is lost: %d requests are not in the log; all were sent again %d times", lost, len(asked), o.rounds)
+		}
+	}
+}
+
 func wantBatch(t *testing.T, o *outbox, now time.Time, node uint64, want ...uint64) {
 	t.Helper()
 	b, ok := o.take(now, node)
