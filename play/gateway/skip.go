@@ -19,7 +19,7 @@ func (s *schedule) skipped(tick uint64, due int64, every time.Duration, known ui
 	if s.due == 0 || wire < s.wire {
 		s.wire, s.due = wire, due
 	}
-	return known + max((uint64(max(due-s.due, 0))/uint64(every.Microseconds())), wire-s.wire) - (wire - s.wire)
+	return known + max(uint64(max(due-s.due, 0))/uint64(every.Microseconds()), wire-s.wire) - (wire - s.wire)
 }
 
 // began returns when an entry was due by this server's clock, which realm's clients are told. That it has just been run says nothing, as many may be run
