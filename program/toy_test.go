@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 	// Bubbletea's reader of keys waits for ever with a key that came as the screen was left.
 	reader := "github.com/charmbracelet/ultraviolet.(*TerminalReader)."
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(reader+"sendEvents"), goleak.IgnoreAnyFunction(reader+"StreamEvents"), goleak.IgnoreAnyFunction(reader+"StreamEvents.func1"),
+		goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"), // of a snapshot: see cluster
 		goleak.Cleanup(func(status int) { os.RemoveAll(pondFolder); os.Exit(status) }))
 }
 
