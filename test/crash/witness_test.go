@@ -257,10 +257,15 @@ func (w *witness) self(row, steps int) {
 func (w *witness) killed(d *disk) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.arrived, w.fresh = false, false
-	if w.row == 0 || w.dialect == "stamp" {
+	w.fresh = false
+	if w.dialect == "stamp" {
+		w.arrived = false
 		return
 	}
+	if w.row == 0 { // a client of replica to which nothing was said yet begins its handshake again, and tells nobody
+		return
+	}
+	w.arrived = false
 	p, there := d.players[w.row]
 	if there && p.name != w.name {
 		w.t.Errorf("%s: in the log player %d is %s", w.name, w.row, p.name)
