@@ -65,7 +65,8 @@ var (
 func New(c AuthorityConfig) (*Authority, error) {
 	a := &Authority{c: c}
 	a.asks, a.stop = context.WithCancel(context.Background())
-	a.ask.Transport, a.ask.Timeout = &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: c.Roots}}, time.Minute
+	// Some ten requests in sixty days: no connection is worth keeping, and what the manager still does at Close would leave one behind.
+	a.ask.Transport, a.ask.Timeout = &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: c.Roots}, DisableKeepAlives: true}, time.Minute
 	client := &acme.Client{DirectoryURL: cmp.Or(c.Directory, autocert.DefaultACMEDirectory), HTTPClient: &a.ask}
 	a.manager = &autocert.Manager{Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(c.Dir), HostPolicy: autocert.HostWhitelist(c.Host), Client: client}
 	if c.Challenges != "" {
@@ -148,7 +149,6 @@ func (a *Authority) obtain(ctx context.Context) {
 // Close stops answering challenges and asking.
 func (a *Authority) Close() {
 	a.stop()
-	a.ask.CloseIdleConnections()
 	a.web.Close()
 	a.group.Wait()
 }
