@@ -268,8 +268,10 @@ const (
 	// messages are late for less must not have its players stand still.
 	silentNode = 10 * time.Second
 
-	// scheduleSpan is for how long the least counts of what an entry takes to come, by which the clock of its sequencer is known.
+	// scheduleSpan is for how long the least counts of what an entry takes to come, by which the clock of its sequencer is known, and scheduleNear how near
+	// that is to the one before.
 	scheduleSpan = 2 * time.Second
+	scheduleNear = 100 * time.Millisecond
 
 	// maxHere bounds what a server tells of its players once a second: those of 20,000.
 	maxHere = 60 << 10

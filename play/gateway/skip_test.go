@@ -54,7 +54,7 @@ func TestWhenATickBegan(t *testing.T) {
 				t.Errorf("clock ahead by %v, %s: a tick is told to have begun %v late", ahead, what, off)
 			}
 		}
-		for range 100 {
+		for range 200 {
 			due = due.Add(every)
 			s.began(due.Add(ahead+3*time.Millisecond), due.UnixMicro())
 		}
@@ -67,6 +67,14 @@ func TestWhenATickBegan(t *testing.T) {
 			due = due.Add(every)
 			now = now.Add(5 * time.Millisecond)
 			check("many at once", now.Add(ahead))
+		}
+	}
+	// A server that was started again runs all since the room began.
+	var s schedule
+	due := time.Now().Add(-20 * time.Minute)
+	for now := time.Now(); due.Add(every).Before(now); now = now.Add(2 * time.Millisecond) {
+		if due = due.Add(every); s.began(now, due.UnixMicro()) != time.UnixMicro(due.UnixMicro()) {
+			t.Fatalf("%v behind, a tick is told to have begun %v late", now.Sub(due), s.ahead)
 		}
 	}
 }

@@ -146,15 +146,13 @@ func (m *machine) kill() {
 	patient.Value(silent) // it is closed with the process
 	patient.Exit(c.Cmd)
 	c.in.Close()
-	m.story.mu.Lock()
-	m.story.killed[name] = true
-	m.story.mu.Unlock()
+	m.story.ends(name)
 }
 
 // end is SIGTERM. It waits until the process has ended.
 func (m *machine) end() {
 	m.mu.Lock()
-	c, silent := m.child, m.silent
+	c, silent, name := m.child, m.silent, m.name()
 	m.child = nil
 	m.mu.Unlock()
 	c.Process.Signal(syscall.SIGTERM)
@@ -163,6 +161,7 @@ func (m *machine) end() {
 		m.t.Errorf("server %s ends with %v", m.c.Listen, err)
 	}
 	c.in.Close()
+	m.story.ends(name)
 }
 
 func (m *machine) signal(s syscall.Signal) {
