@@ -178,6 +178,9 @@ func (r *Room) Tell(b []byte) { _ = r.node.conn.Publish("parley.here."+r.key, b)
 // Sequences reports whether this node makes the room's entries.
 func (r *Room) Sequences() bool { return r.core.Sequences() }
 
+// Current reports whether the node has run all of the room's log that it knows of.
+func (r *Room) Current() bool { return r.core.Current() }
+
 // Ahead returns how many of the last ticks were run that the log does not have yet.
 func (r *Room) Ahead() int { return r.core.Ahead() }
 

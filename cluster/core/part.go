@@ -29,6 +29,9 @@ type Part interface {
 	// Sequences reports whether this node makes the room's entries.
 	Sequences() bool
 
+	// Current reports whether the node has run all of the log that it knows of.
+	Current() bool
+
 	// Ahead returns how many of the last ticks were run that the log does not have yet.
 	Ahead() int
 

@@ -128,6 +128,9 @@ func (r *Room) Waiting() int { return len(r.out.list) }
 // Behind returns how many entries the node knows of and has not run.
 func (r *Room) Behind() int { return len(r.backlog) }
 
+// Current reports whether the node has run all of the log that it knows of.
+func (r *Room) Current() bool { return !r.missing && r.role != loading && r.role != stopped }
+
 // Ahead returns how many of the last ticks were run that the log does not have yet.
 func (r *Room) Ahead() int { return r.ahead.count + r.ahead.flying }
 

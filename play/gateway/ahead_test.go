@@ -108,3 +108,36 @@ func TestAServerThatStandsStillClaimsItsPlayers(t *testing.T) {
 		return yes
 	})
 }
+
+// A server that was just started, and runs all since the room began, turns nobody away whom it does not know yet: it tells them to come again.
+func TestAServerThatHasMissedMuchJudgesNobody(t *testing.T) {
+	f := newFleetAhead(t, 2, 0, Config{})
+	s := f.comes(0, nil)
+	id, token := s.player.ID, *f.session(0, s)
+	stuck := func(is bool) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.nodes[1].stuck = is
+	}
+	stuck(true)
+	f.begins()
+	pass := token
+	early := f.knocks(1, func(s *Seat) { s.pass = &pass })
+	f.until("it has an answer", func() (told bool) {
+		f.do(1, func() { told = early.kicked != nil || early.player != nil })
+		return told
+	})
+	f.do(1, func() {
+		if early.kicked != error(RefusedBusy) {
+			t.Errorf("it is told %v, want %v", early.kicked, RefusedBusy)
+		}
+	})
+	stuck(false)
+	f.until("all is known", func() (knows bool) {
+		f.quiet(1, func(_ *Room, x *shared) { knows = x.knows() })
+		return knows
+	})
+	if back := f.comes(1, func(s *Seat) { s.pass = &token }); back.player.ID != id {
+		t.Errorf("player %d is back as %d", id, back.player.ID)
+	}
+}

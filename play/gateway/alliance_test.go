@@ -41,6 +41,7 @@ type aPart struct {
 func (p *aPart) Ask([]byte) (uint64, error) { return 0, core.ErrBusy }
 func (p *aPart) Tell([]byte)                {}
 func (p *aPart) Ahead() int                 { return 0 }
+func (p *aPart) Current() bool              { return true }
 func (p *aPart) Sequences() bool            { return p.sequences }
 func (p *aPart) Move(to uint64) bool        { p.moved, p.sequences = append(p.moved, to), false; return true }
 func (p *aPart) Close()                     { p.closed = true }

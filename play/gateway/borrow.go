@@ -102,7 +102,7 @@ func (r *Room) inject(action any) {
 		return
 	}
 	if r.shared != nil {
-		if waits, full := r.shared.wait(func() { r.inject(action) }); !waits {
+		if waits, full := r.shared.wait(false, func() { r.inject(action) }); !waits {
 			full = r.shared.inject(action) != nil
 			if !full {
 				return

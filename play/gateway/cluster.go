@@ -60,7 +60,7 @@ type elsewhere interface {
 	ended()
 	letGo()
 	stands()
-	wait(fn func()) (waits, full bool)
+	wait(judges bool, fn func()) (waits, full bool)
 	sequences() bool
 	spent(serial world.Serial) bool
 	void(list []world.TokenHash)

@@ -109,7 +109,7 @@ func (r *Room) enter(s *Seat, name string) {
 		return
 	}
 	if r.shared != nil {
-		if waits, full := r.shared.wait(func() { r.enter(s, name) }); full {
+		if waits, full := r.shared.wait(true, func() { r.enter(s, name) }); full {
 			r.giveBack(s)
 			h.refuse(s, RefusedBusy)
 			return
@@ -548,7 +548,7 @@ func (r *Room) judgePass(s *Seat) {
 	full := false
 	if r.shared != nil && r.state != roomEnded {
 		var waits bool
-		if waits, full = r.shared.wait(func() { r.judgePass(s) }); waits && !full {
+		if waits, full = r.shared.wait(true, func() { r.judgePass(s) }); waits && !full {
 			return
 		}
 	}

@@ -290,8 +290,10 @@ const (
 	// stageIdle is how long a stage stays at most of which no player of this server is.
 	stageIdle = time.Minute
 
-	// maxEntering bounds those who wait for one stage to be made or loaded.
+	// maxEntering bounds those who wait for one stage to be made or loaded. Who comes when it has run what it has missed for longer than maxCatchUp is
+	// told to come again: clients wait for two seconds.
 	maxEntering = 1024
+	maxCatchUp  = time.Second
 
 	// awaitTime is how long a room that the directory does not have is waited for, and maxAwaits how many wait: it may have been opened elsewhere a moment ago.
 	awaitTime = 250 * time.Millisecond

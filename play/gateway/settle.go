@@ -359,6 +359,4 @@ func (x *shared) reconcile() {
 	}
 	x.catchUp()
 	x.open = true
-	r.later = append(r.later, x.waiting...)
-	x.waiting = nil
 }

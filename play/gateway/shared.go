@@ -49,21 +49,23 @@ type shared struct {
 	elseAt   time.Time // when
 
 	// Of who has the world.
-	doing  []func()
-	goOn   chan struct{}
-	mid    bool     // the worker waits until players are told
-	ticked bool     // an entry was run in this step
-	loaded bool     // the world is another than before
-	spoken []spoken // the last lines of chat, for players who are away
-	top    uint64   // players were told of all ticks before this one
-	silent bool     // the world was loaded as it was before: it runs again what players were told
-	undone bool     // players were told of ticks that the log does not have
-	over   bool     // the room has ended: nothing is done any more
-	block  []byte
-	news   []news
-	claims [][]byte // of other servers: who is there
-	names  map[string]int
-	roster map[world.PlayerID]string
+	doing   []func()
+	goOn    chan struct{}
+	mid     bool      // the worker waits until players are told
+	ticked  bool      // an entry was run in this step
+	loaded  bool      // the world is another than before
+	spoken  []spoken  // the last lines of chat, for players who are away
+	top     uint64    // players were told of all ticks before this one
+	current bool      // all of the log was run that this server knows of
+	behind  time.Time // since when it was not
+	silent  bool      // the world was loaded as it was before: it runs again what players were told
+	undone  bool      // players were told of ticks that the log does not have
+	over    bool      // the room has ended: nothing is done any more
+	block   []byte
+	news    []news
+	claims  [][]byte // of other servers: who is there
+	names   map[string]int
+	roster  map[world.PlayerID]string
 }
 
 // far is when the next tick of a room is due whose ticks the log decides.
@@ -74,7 +76,7 @@ func (r *Room) share(a *alliance, o *opening) (err error) {
 	c := a.cluster
 	x := &shared{
 		room: r, all: a, node: c.ID(), quit: make(chan struct{}), goOn: make(chan struct{}), heard: map[world.PlayerID]time.Time{},
-		names: map[string]int{}, roster: map[world.PlayerID]string{}, used: time.Now(), text: o.text,
+		names: map[string]int{}, roster: map[world.PlayerID]string{}, used: time.Now(), behind: time.Now(), text: o.text,
 	}
 	r.shared, r.state, r.next = x, roomQuiet, r.hub.epoch.Add(far)
 	r.sim.Keep(x.node, 0)
@@ -96,17 +98,32 @@ func (x *shared) run(fn func()) bool {
 	return false
 }
 
-// wait has something done when the world is loaded, and reports whether it is to wait for that. full means that too much waits already, or that
-// the world runs again what players were told: it does not know yet who is there, and clients would lose their patience. Then it is not done.
-func (x *shared) wait(fn func()) (waits, full bool) {
+// wait has something done when the world is loaded, and, if it judges who is there, has run what it has missed. It reports whether fn is to wait for
+// that. full means that too much waits already, or that the world takes so long that clients would lose their patience: fn is not done then.
+func (x *shared) wait(judges bool, fn func()) (waits, full bool) {
 	switch {
-	case x.open && !x.silent:
+	case x.open && (!judges || x.knows()):
 		return false, false
-	case x.open || len(x.waiting) >= maxEntering:
+	case len(x.waiting) >= maxEntering, x.open && time.Since(x.behind) > maxCatchUp:
 		return true, true
 	}
 	x.waiting = append(x.waiting, fn)
 	return true, false
+}
+
+// knows reports whether the world is that of the log's end, as far as this server knows: who is not in it is not there.
+func (x *shared) knows() bool { return x.current && !x.silent }
+
+// look sees whether the world knows who is there, and lets those go on who wait for that, or have for too long. The room is quiet.
+func (x *shared) look() {
+	was := x.current
+	if x.current = x.part.Current(); was && !x.current {
+		x.behind = time.Now()
+	}
+	if x.open && (x.knows() || time.Since(x.behind) > maxCatchUp) {
+		x.room.later = append(x.room.later, x.waiting...)
+		x.waiting = nil
+	}
 }
 
 // void has tokens be found on no server any more. One server does it.
@@ -199,6 +216,7 @@ func (x *shared) returned() {
 		return
 	}
 	r.state = roomQuiet
+	x.look()
 	x.logged = r.sim.Tick() - uint64(x.part.Ahead())
 	x.hearAll()
 	if x.ticked {

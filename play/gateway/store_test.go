@@ -63,6 +63,7 @@ type storeNode struct {
 	*store
 	id      uint64
 	deaf    bool // logs do not hear it
+	stuck   bool // it is told what is new, and cannot ask for what was before
 	watch   func(name string, settings []byte, there bool)
 	answers map[string]func(context.Context, []byte) []byte
 }
@@ -193,7 +194,8 @@ func (p *storePart) Ask(body []byte) (uint64, error) {
 	return n, err
 }
 
-func (p *storePart) Ahead() int { return p.room.Ahead() }
+func (p *storePart) Ahead() int    { return p.room.Ahead() }
+func (p *storePart) Current() bool { return p.room.Current() }
 
 func (p *storePart) Sequences() bool { return p.room.Sequences() }
 
@@ -280,6 +282,9 @@ func (p *storePart) call(o core.Order) {
 		l.entries, told = append(l.entries, o.Bytes), true
 		answer = func(now time.Time) { p.room.HandleAppended(now, o.Seq, last+1) }
 	case core.Fetch:
+		if p.node.stuck {
+			break
+		}
 		answer = func(now time.Time) { p.room.HandleFetched(now, o.Seq, 0, nil) }
 		if o.Seq < last {
 			b := l.entries[o.Seq]
