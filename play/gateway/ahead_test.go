@@ -61,6 +61,7 @@ func TestWhatTheLogNeverHadIsUndone(t *testing.T) {
 		f.quiet(0, func(r *Room, _ *shared) { _, joined = r.sim.Seat(lateID); joined = joined && r.players[lateID] != nil })
 		return joined
 	})
+	f.knows(0)
 	if back := f.comes(0, func(s *Seat) { s.pass = pass }); back.player.ID != id {
 		t.Errorf("player %d is back as %d", id, back.player.ID)
 	}
@@ -133,10 +134,7 @@ func TestAServerThatHasMissedMuchJudgesNobody(t *testing.T) {
 		}
 	})
 	stuck(false)
-	f.until("all is known", func() (knows bool) {
-		f.quiet(1, func(_ *Room, x *shared) { knows = x.knows() })
-		return knows
-	})
+	f.knows(1)
 	if back := f.comes(1, func(s *Seat) { s.pass = &token }); back.player.ID != id {
 		t.Errorf("player %d is back as %d", id, back.player.ID)
 	}

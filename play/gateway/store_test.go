@@ -428,13 +428,21 @@ func (f *fleet) comes(i int, change func(s *Seat)) *Seat {
 		f.do(i, func() { in = s.player != nil && s.player.seat == s || s.kicked != nil })
 		return in
 	})
-	f.do(i, func() {
-		if s.kicked != nil {
-			f.t.Fatalf("it is not let in: %v", s.kicked)
-		}
-	})
+	var why error
+	if f.do(i, func() { why = s.kicked }); why != nil {
+		f.t.Fatalf("it is not let in: %v", why)
+	}
 	f.ask(i, s, request{ask: askKnown})
 	return s
+}
+
+// knows waits until a server has run all of the log.
+func (f *fleet) knows(i int) {
+	f.t.Helper()
+	f.until("it has run all of the log", func() (knows bool) {
+		f.quiet(i, func(_ *Room, x *shared) { knows = x.knows() })
+		return knows
+	})
 }
 
 // session is the pass that brings the player of a seat back.
