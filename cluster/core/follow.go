@@ -14,7 +14,7 @@ func (r *Room) load(now time.Time) {
 	if r.flight != nil {
 		r.doubt = r.seq + 1
 	}
-	r.role, r.flight, r.missing, r.moving = loading, nil, true, false
+	r.role, r.flight, r.missing, r.moving, r.met = loading, nil, true, false, false
 	if lost := r.ahead.forget(); lost > 0 {
 		r.stats.Undone += uint64(lost)
 		r.world.Undone(lost)
@@ -53,10 +53,12 @@ func (r *Room) fetch(now time.Time) { r.want(now, Order{Kind: Fetch, Seq: r.seq}
 // HandleTold takes an entry that the store tells all nodes: seq is its place in the log, and prev that of the entry before it in the same
 // log. Entries may be missing, and come again.
 func (r *Room) HandleTold(now time.Time, seq, prev uint64, entry []byte) {
+	r.newest = max(r.newest, seq)
 	switch {
 	case r.role == stopped || seq <= r.seq && r.role != loading:
 		return
 	case r.role != loading && prev == r.seq:
+		r.met = true
 		r.comes(now, seq, entry)
 		r.drain(now)
 		return
@@ -101,6 +103,7 @@ func (r *Room) drain(now time.Time) {
 		r.backlogBytes -= len(t.entry)
 		r.backlog = slices.Delete(r.backlog, 0, 1)
 		if t.seq > r.seq {
+			r.met = true
 			r.comes(now, t.seq, t.entry)
 		}
 	}
@@ -117,7 +120,7 @@ func (r *Room) HandleFetched(now time.Time, after, seq uint64, entry []byte) {
 	}
 	r.fetching = false
 	if seq == 0 {
-		r.missing = false
+		r.missing, r.met = false, true
 		r.caughtUp(now)
 		return
 	}

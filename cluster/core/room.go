@@ -53,6 +53,8 @@ type Room struct {
 	wanted       OrderKind // which
 	askedAt      time.Time // when
 	missing      bool      // the log has more than was run
+	newest       uint64    // the last entry that was told
+	met          bool      // since the world was loaded, it has run what was told, or come to the log's end
 
 	ahead   ahead
 	company time.Time // when another node was heard that has a stage of the room
@@ -129,7 +131,7 @@ func (r *Room) Waiting() int { return len(r.out.list) }
 func (r *Room) Behind() int { return len(r.backlog) }
 
 // Current reports whether the node has run all of the log that it knows of.
-func (r *Room) Current() bool { return !r.missing && r.role != loading && r.role != stopped }
+func (r *Room) Current() bool { return r.met && r.seq >= r.newest && r.role != stopped }
 
 // Ahead returns how many of the last ticks were run that the log does not have yet.
 func (r *Room) Ahead() int { return r.ahead.count + r.ahead.flying }

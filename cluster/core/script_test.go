@@ -187,3 +187,43 @@ func TestTheBacklogIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestANodeIsCurrentAtTheEndOfTheLog: not while it runs what it has missed, and still when it asks for more than there is.
+func TestANodeIsCurrentAtTheEndOfTheLog(t *testing.T) {
+	c := &script{t: t, now: time.Unix(1000, 0), world: newToy(100)}
+	c.room = NewRoom(c.now, Config{Node: me, Period: 50 * time.Millisecond, Rand: rand.New(rand.NewPCG(1, 1))}, c.world)
+	is := func(when string, want bool) {
+		t.Helper()
+		if c.room.Current() != want {
+			t.Errorf("%s: current is %v", when, !want)
+		}
+	}
+	is("at first", false)
+	c.want(Load)
+	c.room.HandleSnapshot(c.now, 0, nil)
+	is("loaded", false)
+	other := newToy(100)
+	log := make([][]byte, 7)
+	for seq := range log {
+		log[seq] = other.Seal(1, 1, 0)
+		other.Advance()
+	}
+	c.room.HandleTold(c.now, 4, 3, log[3])
+	for seq := uint64(1); seq < 3; seq++ {
+		c.room.HandleFetched(c.now, c.want(Fetch).Seq, seq, log[seq-1])
+		is("behind a gap", false)
+	}
+	c.room.HandleFetched(c.now, c.want(Fetch).Seq, 3, log[2])
+	is("the gap is closed", true)
+	o := c.want(Fetch)
+	c.room.HandleTold(c.now, 5, 4, log[4])
+	c.room.HandleFetched(c.now, o.Seq, 5, log[4])
+	is("told of what it asks for", true)
+	c.room.HandleTold(c.now, 7, 6, log[6])
+	is("another gap", false)
+	c.room.HandleFetched(c.now, c.want(Fetch).Seq, 6, log[5])
+	is("that is closed", true)
+	if c.world.Next() != 7 {
+		t.Errorf("%d ticks were run", c.world.Next())
+	}
+}
