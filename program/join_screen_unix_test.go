@@ -369,7 +369,9 @@ func TestTheEndOfTheGameIsReadAfterTheFullScreen(t *testing.T) {
 		t.Fatal("it does not end")
 	}
 	text := u.restored()
-	if _, after, _ := strings.Cut(text, "\x1b[?1049l"); !strings.Contains(after, "server closing") {
-		t.Errorf("after the full screen is %q", after)
-	}
+	u.until("read on the usual screen why", "", func() bool {
+		text += u.out.take()
+		_, after, _ := strings.Cut(text, "\x1b[?1049l")
+		return strings.Contains(after, "server closing")
+	})
 }
