@@ -68,7 +68,7 @@ func TestAGameEndsOnAllServers(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { c.Close() })
-			all = append(all, &player{c, t, name, map[string]int{}, false, map[string]arena.Player{}})
+			all = append(all, &player{c, t, name, map[string]int{}, false, 0, map[string]arena.Player{}})
 		}
 		for _, p := range all {
 			patient.Until(t, "both see each other", func() bool { others, _, ok := p.look(); return ok && others == 1 })

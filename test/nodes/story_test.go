@@ -20,7 +20,7 @@ type story struct {
 	checked uint64
 	lives   map[string]uint64 // the newest tick that each server has told
 	gone    map[string]bool   // those that have ended
-	events  map[place]string // what was said or done
+	events  map[place]string  // what was said or done
 	places  map[string]place
 	steps   map[int]int // by player
 	wrong   []string

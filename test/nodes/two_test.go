@@ -85,6 +85,7 @@ type player struct {
 	name string
 	said map[string]int
 	away bool
+	lost int                     // how often its connection was
 	seen map[string]arena.Player // of the last frame
 }
 
@@ -100,7 +101,7 @@ func joinAs(t *testing.T, name, urls string, config client.Config) *player {
 		t.Fatalf("%s does not come in: %v", name, err)
 	}
 	t.Cleanup(func() { c.Close() })
-	return &player{c, t, name, map[string]int{}, false, map[string]arena.Player{}}
+	return &player{c, t, name, map[string]int{}, false, 0, map[string]arena.Player{}}
 }
 
 func dial(t *testing.T, urls string, config client.Config) (*client.Client, error) {
@@ -123,7 +124,9 @@ func (p *player) look() (others int, me arena.Player, ok bool) {
 		case ev.Kind == client.Said:
 			p.said[ev.Name+": "+ev.Text]++
 		case ev.Own && (ev.Kind == client.Away || ev.Kind == client.Back):
-			p.away = ev.Kind == client.Away
+			if p.away = ev.Kind == client.Away; p.away {
+				p.lost++
+			}
 			p.t.Logf("%s: %s, away: %t, %s", p.name, p.URL(), p.away, ev.Text)
 		case ev.Kind == client.Ended:
 			p.t.Fatalf("%s is out of the game: %s", p.name, ev.Text)
