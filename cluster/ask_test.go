@@ -6,11 +6,13 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"parley/cluster/clustertest"
 )
 
 func TestAsk(t *testing.T) {
 	t.Parallel()
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	var all []*Node
 	for range 3 {
 		all = append(all, newNode(t, Config{URLs: []string{url}}))

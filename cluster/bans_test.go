@@ -3,12 +3,14 @@ package cluster
 import (
 	"testing"
 	"time"
+
+	"parley/cluster/clustertest"
 )
 
 // "bans everywhere within a second"
 func TestBansAreEverywhereWithinASecond(t *testing.T) {
 	t.Parallel()
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	a, b := newNode(t, Config{URLs: []string{url}}), newNode(t, Config{URLs: []string{url}})
 	ctx := t.Context()
 	var atA, atB board

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"parley/cluster/clustertest"
 )
 
 // board is what a watcher has told.
@@ -50,7 +52,7 @@ func (b *board) is(want map[string]string) bool {
 
 func TestDirectory(t *testing.T) {
 	t.Parallel()
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	a, b := newNode(t, Config{URLs: []string{url}}), newNode(t, Config{URLs: []string{url}})
 	ctx := t.Context()
 	odd := "a.b *>\x00é"
@@ -101,7 +103,7 @@ func TestDirectory(t *testing.T) {
 // A room that has ended leaves nothing: one of the same name begins anew.
 func TestARoomThatEndedBeginsAnew(t *testing.T) {
 	t.Parallel()
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	p := newPlayer(t, Config{Name: "test", URLs: []string{url}})
 	ctx := t.Context()
 	p.ask(10)
@@ -129,7 +131,7 @@ func TestARoomThatEndedBeginsAnew(t *testing.T) {
 // A follower that is told nothing, or late, has what the store has after its next lists.
 func TestAFollowerThatMissesAll(t *testing.T) {
 	t.Parallel()
-	n := newNode(t, Config{URLs: []string{aNATS(t)}})
+	n := newNode(t, Config{URLs: []string{clustertest.NATS(t)}})
 	ctx := t.Context()
 	var b board
 	f := &follower{node: n, bucket: "parley-bans", kv: n.bans, held: map[string]*held{}, each: func(key string, value []byte, _ uint64) { b.tell(nameOf(key), value, value != nil) }}
@@ -169,7 +171,7 @@ func TestAFollowerThatMissesAll(t *testing.T) {
 // A node with another schema does not run a room of the directory.
 func TestAnotherSchema(t *testing.T) {
 	t.Parallel()
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	a := newNode(t, Config{URLs: []string{url}, About: About{Fingerprint: "old"}})
 	b := newNode(t, Config{URLs: []string{url}, About: About{Fingerprint: "new"}})
 	if _, err := a.CreateRoom(t.Context(), "main", nil); err != nil {
@@ -216,7 +218,7 @@ func TestAnotherSchema(t *testing.T) {
 // Two clusters that share a NATS by mistake do not mix.
 func TestAnotherCluster(t *testing.T) {
 	t.Parallel()
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	newNode(t, Config{Name: "one", URLs: []string{url}})
 	said := make(chan string, 16)
 	n, err := Start(Config{Name: "two", URLs: []string{url}, Log: slog.New(slog.NewTextHandler(lines(said), nil))})

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/cluster/clustertest"
 	"parley/internal/patient"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestATicketIsSpentOnce(t *testing.T) {
 	t.Parallel()
 	defer patient.End().Stop()
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	nodes := []*Node{newNode(t, Config{URLs: []string{url}}), newNode(t, Config{URLs: []string{url}})}
 	ctx := t.Context()
 	const tickets = 50
@@ -64,7 +65,7 @@ func TestATicketIsSpentOnce(t *testing.T) {
 
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	a, b := newNode(t, Config{URLs: []string{url}}), newNode(t, Config{URLs: []string{url}})
 	ctx := t.Context()
 	list := make([]Token, 600)

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"parley/cluster/clustertest"
 	"parley/internal/patient"
 )
 
@@ -71,7 +72,7 @@ func TestAServerOfNATSThatIsSilent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to, err := url.Parse(aNATS(t))
+	to, err := url.Parse(clustertest.NATS(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
+	"parley/cluster/clustertest"
 )
 
 // player is the owner of a room on a node, in tests.
@@ -157,26 +157,11 @@ func newNode(t *testing.T, c Config) *Node {
 	return n
 }
 
-// aNATS is a NATS with JetStream that is run by somebody else.
-func aNATS(t *testing.T) string {
-	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true, JetStreamMaxMemory: maxMemory, JetStreamMaxStore: 1 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("NATS does not start")
-	}
-	return s.ClientURL()
-}
-
 // TestThreeNodesOfOneNATS plays a room on three nodes: all have the same state after each tick, and each request is run once. When the
 // sequencer ends, another goes on.
 func TestThreeNodesOfOneNATS(t *testing.T) {
 	t.Parallel()
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	var all []*player
 	for range 3 {
 		all = append(all, newPlayer(t, Config{Name: "test", URLs: []string{url}}))

@@ -3,11 +3,13 @@ package cluster
 import (
 	"testing"
 	"time"
+
+	"parley/cluster/clustertest"
 )
 
 func TestNodes(t *testing.T) {
 	t.Parallel()
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	about := func(schema string, players int, cpu float64) About {
 		return About{Name: schema, Addrs: map[string]string{"replica": "127.0.0.1:1"}, Fingerprint: schema, Players: players, CPU: cpu}
 	}
@@ -70,7 +72,7 @@ func TestANodeThatDies(t *testing.T) {
 // A node that drains gives its rooms away at once, and no silence is waited for.
 func TestADrainingNodeGivesItsRoomsAway(t *testing.T) {
 	t.Parallel()
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	a := newPlayer(t, Config{Name: "test", URLs: []string{url}})
 	a.ask(5)
 	until(t, "requests", func() bool { return a.done() == 5 })

@@ -3,12 +3,14 @@ package cluster
 import (
 	"errors"
 	"testing"
+
+	"parley/cluster/clustertest"
 )
 
 // A room is moved by the name of a node, from a node that has no part in either end; what cannot be says why.
 func TestMoveRoom(t *testing.T) {
 	t.Parallel()
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	of := func(name string) Config {
 		return Config{Name: "test", URLs: []string{url}, About: About{Name: name}}
 	}

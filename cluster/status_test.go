@@ -4,12 +4,13 @@ import (
 	"reflect"
 	"testing"
 
+	"parley/cluster/clustertest"
 	"parley/cluster/core"
 )
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	a, b := newPlayer(t, Config{Name: "test", URLs: []string{url}, About: About{Name: "a"}}), newPlayer(t, Config{Name: "test", URLs: []string{url}, About: About{Name: "b"}})
 	a.ask(5)
 	b.ask(5)

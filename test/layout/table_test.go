@@ -62,6 +62,7 @@ var table = []row{
 	{path: "cluster/core", mayImport: []string{"world"}},
 	{path: "cluster/peers"},
 	{path: "cluster", mayImport: []string{"cluster/core", "world"}, modules: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server/v2"}, shell: everyFile},
+	{path: "cluster/clustertest", mayImport: []string{"internal/patient"}, modules: []string{"github.com/nats-io/nats-server/v2"}, shell: everyFile},
 	{path: "capture", mayImport: []string{"protocol/*", "protocol/*/core"}, modules: []string{"github.com/gopacket/gopacket"}, shell: everyFile},
 	{path: "examples/...", mayImport: []string{".", "client", "program", "world", "arena", "protocol/*", "protocol/*/core", "simnet", "account", "account/sqlite",
 		"account/postgres", "account/storetest", "cluster", "capture"}, modules: []string{"modernc.org/sqlite", "golang.org/x/term"}, shell: everyFile},
@@ -125,7 +126,7 @@ var table = []row{
 	{path: "test/field", mayImport: []string{".", "account/storetest", "internal/patient", "play/bots", "world"}, modules: []string{"github.com/coder/websocket", "github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go"}, shell: everyFile},
 
 	// Tests of a whole server under attack.
-	{path: "test/nodes", modules: []string{"github.com/nats-io/nats-server/v2"}, shell: everyFile},
+	{path: "test/nodes", shell: everyFile},
 	{path: "test/attack", shell: everyFile},
 
 	// A card game on a whole server, and what its players may not know.

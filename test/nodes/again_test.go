@@ -9,6 +9,7 @@ import (
 	"parley/arena"
 	"parley/client"
 	"parley/cluster"
+	"parley/cluster/clustertest"
 	"parley/internal/patient"
 	"parley/world"
 )
@@ -36,7 +37,7 @@ func endingArena() world.Game {
 
 // A room that its game ends is over at all servers; main begins anew at all. What ends it is injected at a server that does not make the entries.
 func TestAGameEndsOnAllServers(t *testing.T) {
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	var servers []*aServer
 	for range 2 {
 		node, err := cluster.Start(cluster.Config{Name: "test", URLs: []string{url}})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/client"
+	"parley/cluster/clustertest"
 	"parley/internal/patient"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestAServerEnds(t *testing.T) {
 	for _, dialect := range []string{"replica", "relay", "duplex"} {
 		t.Run(dialect, func(t *testing.T) {
-			url := aNATS(t)
+			url := clustertest.NATS(t)
 			a, b := serve(t, url), serve(t, url)
 			ann := join(t, "ann", a.url(dialect)+","+b.url(dialect))
 			bob := join(t, "bob", b.url(dialect))

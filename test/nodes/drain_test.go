@@ -13,6 +13,7 @@ import (
 	"parley/arena"
 	"parley/client"
 	"parley/cluster"
+	"parley/cluster/clustertest"
 	"parley/internal/patient"
 )
 
@@ -28,7 +29,7 @@ func (s *aServer) addr(dialect string) string {
 func TestDrain(t *testing.T) {
 	for _, dialect := range []string{"replica", "relay", "duplex", "realm"} {
 		t.Run(dialect, func(t *testing.T) {
-			url, store := aNATS(t), new(storetest.Memory)
+			url, store := clustertest.NATS(t), new(storetest.Memory)
 			a, b := serve(t, url, withRealm(store)), serve(t, url, withRealm(store))
 			at, others := a.url(dialect), dialect
 			if dialect == "realm" {

@@ -9,6 +9,7 @@ import (
 	"parley"
 	"parley/client"
 	"parley/cluster"
+	"parley/cluster/clustertest"
 	"parley/internal/patient"
 )
 
@@ -19,7 +20,7 @@ func (s *aServer) tellAddrs(cpu float64) {
 
 // Players who wait at different servers are matched with each other, and play at the server that has the least to do.
 func TestAMatchOverServers(t *testing.T) {
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	a, b, c := serve(t, url), serve(t, url), serve(t, url)
 	a.tellAddrs(0.9)
 	b.tellAddrs(0.5)

@@ -9,6 +9,7 @@ import (
 
 	"parley"
 	"parley/client"
+	"parley/cluster/clustertest"
 	"parley/internal/patient"
 )
 
@@ -27,7 +28,7 @@ func (p *player) ended() (text string) {
 
 // An operator at one server sees the players of all, kicks them and speaks to them, also in rooms that do not run there.
 func TestAnOperatorAtAnyServer(t *testing.T) {
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	a, b := serve(t, url), serve(t, url)
 	if err := a.Open(parley.Room{Name: "duel", Idle: 2 * time.Second}); err != nil {
 		t.Fatal(err)
@@ -92,7 +93,7 @@ func TestAnOperatorAtAnyServer(t *testing.T) {
 
 // A ban holds at all servers within a second: players are told, nobody comes in, also at a server that starts later, and it is lifted everywhere.
 func TestABanHoldsEverywhere(t *testing.T) {
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	a, b := serve(t, url), serve(t, url)
 	eve := join(t, "eve", b.url("replica"))
 	prefix := netip.MustParsePrefix("127.0.0.0/8")

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/cluster/clustertest"
 	"parley/internal/patient"
 	"parley/internal/promise"
 )
@@ -23,7 +24,7 @@ func TestServersStandStillAndDie(t *testing.T) {
 	for _, dialect := range []string{"replica", "relay", "duplex"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			url := aNATS(t)
+			url := clustertest.NATS(t)
 			servers := []*child{startChild(t, url), startChild(t, url)}
 			players := []*player{
 				join(t, "ann", servers[0].url(dialect)+","+servers[1].url(dialect)),

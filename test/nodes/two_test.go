@@ -7,31 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"parley"
 	"parley/arena"
 	"parley/client"
 	"parley/cluster"
+	"parley/cluster/clustertest"
 	"parley/internal/patient"
 	"parley/world"
 )
-
-// aNATS is a NATS with JetStream that an operator runs.
-func aNATS(t *testing.T) string {
-	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
-		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 1 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("NATS does not start")
-	}
-	return s.ClientURL()
-}
 
 // a server is a node with a server of the arena.
 type aServer struct {
@@ -146,7 +129,7 @@ func (p *player) look() (others int, me arena.Player, ok bool) {
 
 // Two players at two servers are in one world: they see each other, walk, and read what the other says, once.
 func TestOneWorldOnTwoServers(t *testing.T) {
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	a, b := serve(t, url), serve(t, url)
 	for _, dialects := range [][2]string{{"replica", "relay"}, {"duplex", "replica"}, {"relay", "duplex"}} {
 		t.Run(dialects[0]+" and "+dialects[1], func(t *testing.T) {
@@ -188,7 +171,7 @@ func TestOneWorldOnTwoServers(t *testing.T) {
 
 // A server of another game is told so, and does not start.
 func TestAnotherGame(t *testing.T) {
-	url := aNATS(t)
+	url := clustertest.NATS(t)
 	serve(t, url)
 	node, err := cluster.Start(cluster.Config{Name: "test", URLs: []string{url}})
 	if err != nil {
