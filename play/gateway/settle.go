@@ -358,5 +358,7 @@ func (x *shared) reconcile() {
 		}
 	}
 	x.catchUp()
-	x.open = true
+	if !x.open {
+		x.open, x.behind = true, time.Now() // to load took its own time
+	}
 }

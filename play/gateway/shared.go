@@ -57,7 +57,7 @@ type shared struct {
 	spoken  []spoken  // the last lines of chat, for players who are away
 	top     uint64    // players were told of all ticks before this one
 	current bool      // all of the log was run that this server knows of
-	behind  time.Time // since when it was not
+	behind  time.Time // since when it was not, at the earliest since it was loaded
 	silent  bool      // the world was loaded as it was before: it runs again what players were told
 	undone  bool      // players were told of ticks that the log does not have
 	over    bool      // the room has ended: nothing is done any more
@@ -76,7 +76,7 @@ func (r *Room) share(a *alliance, o *opening) (err error) {
 	c := a.cluster
 	x := &shared{
 		room: r, all: a, node: c.ID(), quit: make(chan struct{}), goOn: make(chan struct{}), heard: map[world.PlayerID]time.Time{},
-		names: map[string]int{}, roster: map[world.PlayerID]string{}, used: time.Now(), behind: time.Now(), text: o.text,
+		names: map[string]int{}, roster: map[world.PlayerID]string{}, used: time.Now(), text: o.text,
 	}
 	r.shared, r.state, r.next = x, roomQuiet, r.hub.epoch.Add(far)
 	r.sim.Keep(x.node, 0)
