@@ -45,7 +45,7 @@ const (
 	maxHeader = 8 << 10
 
 	// porchTotal and porchHost bound the connections without a session, in all and of an address, handshakes included. Each costs
-	// up to 150 KB (docs/limits.md). A handshake that has lost its place to another goes on until its time is over: so many more as one in ghostShare of
+	// up to 190 KB (docs/limits.md). A handshake that has lost its place to another goes on until its time is over: so many more as one in ghostShare of
 	// porchTotal may do that, so that there are 4,096 in all.
 	porchTotal = 3072
 	porchHost  = 64
