@@ -85,12 +85,16 @@ func TestAServerOfNATSThatIsSilent(t *testing.T) {
 				return
 			}
 			met <- struct{}{}
+			if still.Load() {
+				continue
+			}
 			out, err := net.Dial("tcp", to.Host)
-			if err != nil || still.Load() {
+			if err != nil {
 				continue
 			}
 			for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
 				go func() {
+					defer way[1].Close()
 					b := make([]byte, 32<<10)
 					for {
 						n, err := way[0].Read(b)
