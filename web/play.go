@@ -80,6 +80,7 @@ func ListenPlay(addr string, c PlayConfig) (*Page, error) {
 	if c.AnyNumber {
 		ofAddress = maxPlayConns
 	}
+	h.guarded = !c.AnyNumber
 	guard := newPlayGuard(maxPlayConns, ofAddress, func(from netip.Addr) bool { return !h.meets(from) })
 	guard.proxies = proxy.Trust(c.Proxies)
 	p := &Page{}
@@ -98,12 +99,13 @@ func PlayHandler(c PlayConfig) http.Handler { return newPlay(c) }
 // play is the players' part.
 type play struct {
 	PlayConfig
-	paths map[string]map[string]playCall // path, then method
-	page  map[string]*pageFile           // by path
-	log   *slog.Logger
-	waits chan struct{} // calls of Match
-	end   context.Context
-	stop  func() // ends those who wait
+	guarded bool                           // connections are charged as they come, but for those of proxies
+	paths   map[string]map[string]playCall // path, then method
+	page    map[string]*pageFile           // by path
+	log     *slog.Logger
+	waits   chan struct{} // calls of Match
+	end     context.Context
+	stop    func() // ends those who wait
 
 	clock func() time.Time
 
@@ -178,7 +180,11 @@ func (p *play) meets(from netip.Addr) bool {
 // ServeHTTP answers a request, if its name, its origin and the number of calls of its address are as they should be.
 func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	socket := p.Sockets != nil && strings.HasPrefix(r.URL.Path, socketPath)
-	if !socket && !p.hears(p.source(r)) { // sessions have limits of their own
+	if socket { // sessions have limits of their own
+		answer := &socketAnswer{ResponseWriter: w, hears: func() bool { return p.hearsRefusal(r) }}
+		defer answer.end()
+		w = answer
+	} else if !p.hears(p.source(r)) {
 		panic(http.ErrAbortHandler) // closes the connection, also before the requests that wait in it
 	}
 	h := w.Header()
@@ -225,20 +231,6 @@ func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		p.answer(w, r, call)
 	}
-}
-
-// socketPath is where WebSockets are: a dialect's name follows.
-const socketPath = "/ws/"
-
-// socket hands a WebSocket over.
-func (p *play) socket(w http.ResponseWriter, r *http.Request) {
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	from := p.source(r).Unmap()
-	if err != nil || p.Banned != nil && p.Banned(from) {
-		panic(http.ErrAbortHandler)
-	}
-	secure := r.TLS != nil || from.IsLoopback() || proxy.Trust(p.Proxies).Holds(peer.Addr().Unmap()) && r.Header.Get("X-Forwarded-Proto") == "https"
-	p.Sockets(w, r, netip.AddrPortFrom(from, peer.Port()), secure)
 }
 
 func (p *play) answer(w http.ResponseWriter, r *http.Request, call playCall) {

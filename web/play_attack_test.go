@@ -17,7 +17,7 @@ import (
 )
 
 // dropped reports whether a request is not answered, and its connection closed.
-func (x *playTest) dropped(method, path, from, body string) (yes bool) {
+func (x *playTest) dropped(method, path, from, body string, headers ...string) (yes bool) {
 	defer func() {
 		switch why := recover(); why {
 		case nil:
@@ -27,16 +27,22 @@ func (x *playTest) dropped(method, path, from, body string) (yes bool) {
 			panic(why)
 		}
 	}()
-	x.call(method, path, from, body)
+	x.call(method, path, from, body, headers...)
 	return false
 }
 
 // One connection with requests one behind the other, each of which is refused: it is closed, and those that are left cost nothing.
 func TestRefusalsAreNotForFree(t *testing.T) {
 	for _, request := range []string{"GET /x HTTP/1.1\r\nHost: 1.1.1.1\r\n\r\n", "GET /play/server HTTP/1.1\r\nHost: evil.example\r\n\r\n",
-		"OPTIONS /play/match HTTP/1.1\r\nHost: 1.1.1.1\r\n\r\n", "GET /play/server HTTP/1.1\r\nHost: 1.1.1.1\r\n\r\n"} {
-		_, _, url := listenPlay(t)
-		c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		"OPTIONS /play/match HTTP/1.1\r\nHost: 1.1.1.1\r\n\r\n", "GET /play/server HTTP/1.1\r\nHost: 1.1.1.1\r\n\r\n",
+		"GET /ws/x HTTP/1.1\r\nHost: 1.1.1.1\r\n\r\n", "GET /ws/x HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+		"GET /ws/replica HTTP/1.1\r\nHost: 1.1.1.1\r\n\r\n", "GET /ws/replica HTTP/1.1\r\nHost: 1.1.1.1\r\nOrigin: http://evil.example\r\n\r\n"} {
+		p, err := ListenPlay("127.0.0.1:0", PlayConfig{Lobby: newFakeLobby(), Sockets: refuseSockets})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Close(t.Context()) })
+		c, err := net.Dial("tcp", p.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,8 +52,53 @@ func TestRefusalsAreNotForFree(t *testing.T) {
 		sent.Go(func() { c.Write(bytes.Repeat([]byte(request), 10_000)) })
 		text, _ := io.ReadAll(c) // its error is that of a connection that was closed with requests in it
 		patient.Done(sent.Wait)
-		if n := bytes.Count(text, []byte("HTTP/1.1 ")); n == 0 || n > 2*heardAtOnce {
-			t.Errorf("%.40q, 10,000 times, is answered %d times", request, n)
+		most := 2 * heardAtOnce
+		if strings.Contains(request, socketPath) { // a connection for a WebSocket is for one
+			most = 1
+		}
+		if n := bytes.Count(text, []byte("HTTP/1.1 ")); n == 0 || n > most {
+			t.Errorf("%.60q, 10,000 times, is answered %d times, want at most %d", request, n, most)
+		}
+	}
+}
+
+// refuseSockets refuses WebSockets as the carrier does.
+func refuseSockets(w http.ResponseWriter, r *http.Request, _ netip.AddrPort, _ bool) {
+	if r.URL.Path != socketPath+"replica" {
+		http.Error(w, "no such dialect is served here", http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Connection", "Upgrade") // as websocket.Accept does for a request that is none for a WebSocket
+	http.Error(w, "no WebSocket", http.StatusUpgradeRequired)
+}
+
+// Where nobody pays for connections, as with any number of them or behind a proxy, an address pays for WebSockets that are refused, and no other does.
+func TestRefusedSocketsArePaid(t *testing.T) {
+	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+	for _, tt := range []struct {
+		name, peer, header string
+		guarded            bool
+		bounded            bool
+	}{
+		{"connections are paid", "198.51.100.1:5", "X-Forwarded-For: 192.0.2.1", true, false},
+		{"any number of connections", "198.51.100.1:5", "X-Forwarded-For: 192.0.2.1", false, true},
+		{"a proxy", "10.1.1.1:5", "X-Forwarded-For: 192.0.2.1", true, true},
+	} {
+		for _, path := range []string{"/ws/x", "/ws/replica"} {
+			x := newPlayTest(t, PlayConfig{Sockets: refuseSockets, Proxies: proxies})
+			x.play.guarded = tt.guarded
+			answered := 0
+			for range heardAtOnce + 10 {
+				if !x.dropped("GET", path, tt.peer, "", tt.header) {
+					answered++
+				}
+			}
+			if want := map[bool]int{true: heardAtOnce, false: heardAtOnce + 10}[tt.bounded]; answered != want {
+				t.Errorf("%s, %s: %d refusals are answered, want %d", tt.name, path, answered, want)
+			}
+			if x.dropped("GET", path, "10.1.1.1:5", "", "X-Forwarded-For: 192.0.2.2") {
+				t.Errorf("%s, %s: another address pays too", tt.name, path)
+			}
 		}
 	}
 }
