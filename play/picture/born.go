@@ -101,6 +101,21 @@ func (c *Core) confirm(tick, number uint64) {
 	m.born = keep
 }
 
+// abandon lets go of what the server had not told of when prediction stopped: it has flown on since, and is drawn as the server's. What is
+// not done yet is born again when its tick is run.
+func (c *Core) abandon() {
+	m := &c.mine
+	keep := m.born[:0]
+	for _, b := range m.born {
+		if b.wire == 0 {
+			c.guess.World().Despawn(b.id)
+			continue
+		}
+		keep = append(keep, b)
+	}
+	m.born = keep
+}
+
 // match finds the server's entity that an own one is.
 func (c *Core) match(b *born, tick uint64) {
 	var found *track

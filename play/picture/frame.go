@@ -50,8 +50,9 @@ func (c *Core) Frame(now time.Time) *Frame {
 		c.shown.Forget(wire)
 	}
 	c.erase, c.unname = c.erase[:0], c.unname[:0]
+	c.nameBorn()
 	for i := 0; i < len(c.list); i++ {
-		if t := c.list[i]; t.ghost || t.wire == c.own && c.mine.ready {
+		if t := c.list[i]; c.mine.ready && (t.ghost || t.wire == c.own) { // drawOwn draws it
 			c.hide(t)
 		} else if !c.draw(t, tick) {
 			c.lose(t)
@@ -89,13 +90,24 @@ func (c *Core) others(now time.Time) float64 {
 	return c.frame.Tick
 }
 
-// hide takes what is a track out of the frame, if it was drawn.
-func (c *Core) hide(t *track) {
-	if t.drawn != 0 {
-		t.drawn = 0
-		if _, isBorn := c.mine.bornAs(t.wire); !isBorn && t.wire != c.own {
-			c.shown.Drop(t.wire)
+// nameBorn has the frame's world know which numbers own creations have by now: each keeps its ID, whoever draws it.
+func (c *Core) nameBorn() {
+	for i := range c.mine.born {
+		if b := &c.mine.born[i]; b.wire != 0 && !b.named {
+			b.named = true
+			c.shown.Adopt(b.id, b.wire)
 		}
+	}
+}
+
+// hide takes what is a track out of the frame, if it was drawn. What drawOwn draws stays for it.
+func (c *Core) hide(t *track) {
+	if t.drawn == 0 {
+		return
+	}
+	t.drawn = 0
+	if _, isBorn := c.mine.bornAs(t.wire); !c.mine.ready || !isBorn && t.wire != c.own {
+		c.shown.Drop(t.wire)
 	}
 }
 

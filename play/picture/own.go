@@ -237,6 +237,9 @@ func (c *Core) judge(now time.Time, tick, number uint64) {
 	if known && m.ready {
 		c.compare(t.newest(tick))
 	}
+	if !m.ready {
+		c.abandon()
+	}
 	c.confirm(tick, number)
 	c.tell(tick)
 	wasReady := m.ready
@@ -452,10 +455,6 @@ func (c *Core) drawOwn(now time.Time, f *Frame) {
 	part := c.part()
 	for i := range m.ghosts {
 		g := &m.ghosts[i]
-		if b, ok := c.bornOf(g.id); ok && b.wire != 0 && !b.named {
-			b.named = true
-			c.shown.Adopt(g.id, b.wire)
-		}
 		if !g.there || !c.shown.CopyFrom(c.guess, g.id) {
 			f.world.Despawn(g.id)
 			continue

@@ -70,7 +70,7 @@ func newStage(t testing.TB, c Config, others int) *stage {
 	for range 40 {
 		s.tick()
 	}
-	if f := s.Frame(s.now); f.Own() == 0 || f.OwnTick == 0 {
+	if f := s.Frame(s.now); f.Own() == 0 || f.OwnTick == 0 != c.NoPrediction {
 		t.Fatalf("the own entity is %v at tick %v", f.Own(), f.OwnTick)
 	}
 	return s
