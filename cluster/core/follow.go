@@ -14,7 +14,7 @@ func (r *Room) load(now time.Time) {
 	if r.flight != nil {
 		r.doubt = r.seq + 1
 	}
-	r.role, r.flight, r.missing, r.moving, r.met = loading, nil, true, false, false
+	r.role, r.flight, r.missing, r.moving, r.met, r.soon = loading, nil, true, false, false, 0
 	if lost := r.ahead.forget(); lost > 0 {
 		r.stats.Undone += uint64(lost)
 		r.world.Undone(lost)
@@ -148,6 +148,10 @@ func (r *Room) caughtUp(now time.Time) {
 		r.begin(now)
 	case bidding:
 		r.bid(now)
+	case sequencing:
+		if r.refused {
+			r.offerSoon(now)
+		}
 	}
 }
 

@@ -23,6 +23,10 @@ const (
 	// is known by its place in the log.
 	repeatStore = time.Second
 
+	// repeatSoon is when an append is offered again that was refused though the log has nothing in its place: a try of it whose answer is late is
+	// still in process. It doubles up to repeatStore, so that a store that stands still is asked 6 times more.
+	repeatSoon = 20 * time.Millisecond
+
 	// moveTime is how long a sequencer that gives its room away waits for its snapshot to be kept. It is needed only by a node that has no
 	// stage of the room, and an older one does as well.
 	moveTime = 5 * time.Second

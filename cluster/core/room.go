@@ -61,10 +61,12 @@ type Room struct {
 	hello   time.Time // when this one says again that it has
 	parts   [][]byte  // scratch: the entries of a message
 
-	flight   []byte    // the message that was offered to the log; nil if none is
-	offered  time.Time // when
-	doubt    uint64    // 1 more than the message behind which another was offered that was given up since: it may still get into the log
-	nextTick time.Time // when the next entry is due
+	flight   []byte        // the message that was offered to the log; nil if none is
+	offered  time.Time     // when
+	refused  bool          // since
+	soon     time.Duration // after which it was offered again last, when it was refused
+	doubt    uint64        // 1 more than the message behind which another was offered that was given up since: it may still get into the log
+	nextTick time.Time     // when the next entry is due
 	nextBid  time.Time
 	nextSave time.Time
 
@@ -275,7 +277,9 @@ func (r *Room) NextTimeout() (time.Time, bool) {
 	case sequencing:
 		switch {
 		case r.flight != nil:
-			at(r.offered.Add(repeatStore))
+			if !r.fetching { // else what is fetched decides
+				at(r.offered.Add(repeatStore))
+			}
 		case r.ahead.some():
 			at(r.ahead.since.Add(r.cfg.Batch))
 		case r.moving:

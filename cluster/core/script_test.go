@@ -227,3 +227,41 @@ func TestANodeIsCurrentAtTheEndOfTheLog(t *testing.T) {
 		t.Errorf("%d ticks were run", c.world.Next())
 	}
 }
+
+// TestARefusalWithNothingBehindIt: the first try of an append is still in process when the next one comes, and the store refuses that. The log has nothing
+// yet: it is offered again at once, and less often if that lasts. Meanwhile nobody is woken in vain.
+func TestARefusalWithNothingBehindIt(t *testing.T) {
+	c := newScript(t, 0)
+	c.room.HandleRecord(c.now, Record{Node: me, Epoch: 2, Revision: 4})
+	c.fetchNone()
+	c.room.Ask(c.now, []byte("move"))
+	o := c.want(Append)
+	began := c.now
+	first := append([]byte(nil), c.want(Append).Bytes...)
+	if waited := c.now.Sub(began); waited < repeatStore {
+		t.Fatalf("an append that is not answered is repeated after %v", waited)
+	}
+	var waits []time.Duration
+	for range 8 {
+		c.now = c.now.Add(repeatStore / 2)
+		c.room.HandleRefused(c.now, o.Seq)
+		f := c.want(Fetch)
+		c.now = c.now.Add(repeatStore * 9 / 10)
+		if next, ok := c.room.NextTimeout(); !ok || !next.After(c.now) {
+			t.Errorf("it is woken at once, and has nothing to do before it has what it fetches")
+		}
+		c.room.HandleFetched(c.now, f.Seq, 0, nil)
+		began = c.now
+		if again := c.want(Append); again.Seq != o.Seq || string(again.Bytes) != string(first) {
+			t.Errorf("behind %d is offered %x, and before %x behind %d", again.Seq, again.Bytes, first, o.Seq)
+		}
+		waits = append(waits, c.now.Sub(began))
+	}
+	if waits[0] > 30*time.Millisecond || waits[7] != repeatStore {
+		t.Errorf("it is offered again after %v", waits)
+	}
+	c.room.HandleAppended(c.now, o.Seq, 1)
+	if c.world.Next() != 1 {
+		t.Error("the tick is not run")
+	}
+}

@@ -107,7 +107,7 @@ func (r *Room) sequence(now time.Time) {
 
 // offer offers the message to the log, behind the last that was run.
 func (r *Room) offer(now time.Time) {
-	r.offered = now
+	r.offered, r.refused = now, false
 	r.order(Order{Kind: Append, Seq: r.seq, Bytes: r.flight})
 }
 
@@ -125,7 +125,7 @@ func (r *Room) HandleAppended(now time.Time, after, seq uint64) {
 }
 
 func (r *Room) appended(now time.Time, seq uint64) {
-	r.seq, r.heard, r.reached = seq, now, r.epoch
+	r.seq, r.heard, r.reached, r.soon = seq, now, r.epoch, 0
 	if r.ahead.flying > 0 {
 		r.said(now)
 	} else {
@@ -150,8 +150,14 @@ func (r *Room) HandleRefused(now time.Time, after uint64) {
 		return
 	}
 	r.stats.Refused++
-	r.missing = true
+	r.missing, r.refused = true, true
 	if !r.fetching {
 		r.fetch(now)
 	}
+}
+
+// offerSoon has the message offered again soon: the log has refused it, and has no other in its place. The longer that lasts the less often.
+func (r *Room) offerSoon(now time.Time) {
+	r.soon = min(max(2*r.soon, repeatSoon), repeatStore)
+	r.offered = now.Add(r.soon - repeatStore)
 }
