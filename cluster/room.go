@@ -30,7 +30,8 @@ type RoomConfig struct {
 	Run func(fn func()) bool
 
 	// Here, if set, is called with what another node says of its players. Stopped, if set, is called when this node's stage is of no use any
-	// more: the players are to be sent elsewhere. The error is ErrDiverged or a *FingerprintError. The owner's goroutine calls both.
+	// more: the players are to be sent elsewhere. The error is ErrDiverged, a *FingerprintError, or what this node cannot read. The owner's goroutine
+	// calls both.
 	Here    func(b []byte)
 	Stopped func(why error)
 
@@ -256,7 +257,7 @@ func (r *Room) carryOut(o core.Order) {
 			r.cfg.Differs(o.Tick, o.Bytes, o.Theirs)
 		}
 	case core.Stop:
-		r.stop(fmt.Errorf("cluster: room %q: %w", r.name, ErrDiverged))
+		r.stop(fmt.Errorf("cluster: room %q: %w", r.name, o.Err))
 	default:
 		if o.Kind == core.Append { // the world makes the next one in the same place
 			o.Bytes = append([]byte(nil), o.Bytes...)

@@ -12,20 +12,29 @@ type differs struct {
 	tick  uint64 // before which the state was this one
 	mine  []byte
 	until time.Time // when the stage goes on without the sequencer's
-	often bool      // it is one time too many
+	stops error     // set if it is one time too many
 }
 
 // diverge notes that the state is another than the entry of the next tick, which is in message seq, was made for. The stage tells its
 // players nothing more, and complains to the sequencer.
-func (r *Room) diverge(now time.Time, seq uint64) {
+func (r *Room) diverge(now time.Time, seq uint64, err error) {
 	r.stats.Diverged++
-	r.diverged = slices.DeleteFunc(r.diverged, func(t time.Time) bool { return now.Sub(t) > divergedSpan })
-	r.diverged = append(r.diverged, now)
 	if len(r.parts) == 1 {
 		seq = r.seq // the one before
 	}
-	r.differs = &differs{seq, r.world.Next(), r.world.Snapshot(), now.Add(complainFor), len(r.diverged) >= maxDiverged}
+	r.differs = &differs{seq: seq, tick: r.world.Next(), mine: r.world.Snapshot(), until: now.Add(complainFor)}
+	if r.fails(now) {
+		r.differs.stops = err
+	}
 	r.hello = now
+	r.load(now)
+}
+
+// fails notes that an entry could not be run, and reports whether that is one time too many: it is for good then.
+func (r *Room) fails(now time.Time) bool {
+	r.diverged = slices.DeleteFunc(r.diverged, func(t time.Time) bool { return now.Sub(t) > divergedSpan })
+	r.diverged = append(r.diverged, now)
+	return len(r.diverged) >= maxDiverged
 }
 
 // complain asks the sequencer to save its state.
@@ -64,7 +73,7 @@ func (r *Room) differed(seq uint64, theirs []byte) {
 		o.Theirs = theirs
 	}
 	r.order(o)
-	if r.differs = nil; d.often {
-		r.stop()
+	if r.differs = nil; d.stops != nil {
+		r.stop(d.stops)
 	}
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -11,6 +12,17 @@ import (
 
 // load has the world loaded anew.
 func (r *Room) load(now time.Time) {
+	r.unload(now)
+	r.want(now, Order{Kind: Load})
+}
+
+// loadLater does so after a while, as the world was just loaded and could not go on.
+func (r *Room) loadLater(now time.Time) {
+	r.unload(now)
+	r.fetching, r.wanted, r.askedAt = true, Load, now.Add(reloadAfter-repeatStore)
+}
+
+func (r *Room) unload(now time.Time) {
 	if r.flight != nil {
 		r.doubt = r.seq + 1
 	}
@@ -21,7 +33,6 @@ func (r *Room) load(now time.Time) {
 	}
 	r.in.clear()
 	r.out.again(now)
-	r.want(now, Order{Kind: Load})
 }
 
 // HandleSnapshot takes the newest snapshot, which is of the world behind entry seq. Without one, seq is 0 and b nil.
@@ -37,7 +48,7 @@ func (r *Room) HandleSnapshot(now time.Time, seq uint64, b []byte) {
 		return
 	}
 	if err := r.world.Load(b); err != nil {
-		r.stop()
+		r.stop(fmt.Errorf("the snapshot behind entry %d cannot be loaded: %w", seq, err))
 		return
 	}
 	r.stats.Loaded++
@@ -125,6 +136,11 @@ func (r *Room) HandleFetched(now time.Time, after, seq uint64, entry []byte) {
 		return
 	}
 	if head, ok := r.head(entry); ok && head.Tick > r.world.Next() && head.Epoch >= r.reached {
+		if r.gap == r.seq+1 {
+			r.loadLater(now) // the snapshot that it needs is not there yet
+			return
+		}
+		r.gap = r.seq + 1
 		r.load(now) // those before it were removed, behind a snapshot
 		return
 	}
@@ -192,10 +208,14 @@ func (r *Room) run(now time.Time, seq, epoch uint64) {
 	before := r.reached
 	for _, entry := range r.parts {
 		if err := r.world.Apply(entry); err != nil {
-			if errors.Is(err, world.ErrDiverged) {
-				r.diverge(now, seq)
+			switch {
+			case errors.Is(err, world.ErrDiverged):
+				r.diverge(now, seq, err)
+			case r.fails(now):
+				r.stop(fmt.Errorf("entry %d cannot be run: %w", seq, err))
+			default:
+				r.loadLater(now)
 			}
-			r.load(now)
 			return
 		}
 		r.stats.Ran++
@@ -219,7 +239,7 @@ func (r *Room) ran(now time.Time) {
 	r.look(now)
 }
 
-func (r *Room) stop() {
+func (r *Room) stop(why error) {
 	r.role, r.flight, r.backlog, r.backlogBytes = stopped, nil, nil, 0
-	r.order(Order{Kind: Stop})
+	r.order(Order{Kind: Stop, Err: why})
 }

@@ -69,7 +69,12 @@ const (
 	complainEach = 500 * time.Millisecond
 	keptEach     = time.Second
 
-	// maxDiverged is how many divergences within divergedSpan stop a stage for good: its machine computes otherwise than the others.
+	// reloadAfter is how long a stage waits that has just loaded the world and cannot go on from it: of what it cannot run the store would be asked
+	// as fast as it answers.
+	reloadAfter = time.Second
+
+	// maxDiverged is how many divergences, and entries that it cannot run, within divergedSpan stop a stage for good: its machine computes otherwise
+	// than the others.
 	maxDiverged  = 3
 	divergedSpan = time.Minute
 )

@@ -12,6 +12,7 @@ type Order struct {
 	Revision uint64 // of Bid
 	Bytes    []byte
 	Theirs   []byte // of Differ
+	Err      error  // of Stop
 }
 
 // An OrderKind says what an order wants.
@@ -38,7 +39,8 @@ const (
 	// few ticks later, or nil if none came. A snapshot has the state before the oldest tick that can be rewound to, too. It is for people to
 	// look at; the room has told its players nothing of it, and goes on from Theirs.
 	Differ
-	// Stop says that this node's stage of the room is of no use any more: its players are to be sent elsewhere. It is the last order.
+	// Stop says that this node's stage of the room is of no use any more: its players are to be sent elsewhere. Err says why: it has diverged too often,
+	// or cannot read what the store has. It is the last order.
 	Stop
 )
 
@@ -85,7 +87,7 @@ type World interface {
 	Head(entry []byte) (world.EntryHead, error)
 
 	// Apply runs an entry, and tells the players of this node. The error is world.ErrDiverged if it was made for another state, and
-	// then nothing was changed. After an error the world is loaded anew.
+	// then nothing was changed. After an error the world is loaded anew, and after three in a minute the stage stops.
 	Apply(entry []byte) error
 
 	// Undone says that the log may not have the last ticks, so many, which were run ahead of it: players were told what has not happened. Load follows.

@@ -54,6 +54,7 @@ type Room struct {
 	askedAt      time.Time // when
 	missing      bool      // the log has more than was run
 	newest       uint64    // the last entry that was told
+	gap          uint64    // 1 more than the entry behind which entries were missing, also in the newest snapshot
 	met          bool      // since the world was loaded, it has run what was told, or come to the log's end
 
 	ahead   ahead
@@ -78,9 +79,9 @@ type Room struct {
 	savingOf uint64    // its tick
 	saved    bool
 
-	diverged []time.Time
-	differs  *differs // the state was another than the log's, and the sequencer's is awaited
-	kept     uint64   // the tick of the newest snapshot that this sequencer knows to be kept
+	diverged []time.Time // and what else it could not run
+	differs  *differs    // the state was another than the log's, and the sequencer's is awaited
+	kept     uint64      // the tick of the newest snapshot that this sequencer knows to be kept
 	nextKept time.Time
 
 	orders []Order

@@ -1,9 +1,12 @@
 package core
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"parley/world"
 )
 
 // script drives a room by hand.
@@ -242,11 +245,12 @@ func TestARefusalWithNothingBehindIt(t *testing.T) {
 		t.Fatalf("an append that is not answered is repeated after %v", waited)
 	}
 	var waits []time.Duration
-	for range 8 {
-		c.now = c.now.Add(repeatStore / 2)
+	for i := range 8 {
+		long := time.Duration(min(i, 1)) // but for the first
+		c.now = c.now.Add(long * repeatStore / 2)
 		c.room.HandleRefused(c.now, o.Seq)
 		f := c.want(Fetch)
-		c.now = c.now.Add(repeatStore * 9 / 10)
+		c.now = c.now.Add(long * repeatStore * 9 / 10)
 		if next, ok := c.room.NextTimeout(); !ok || !next.After(c.now) {
 			t.Errorf("it is woken at once, and has nothing to do before it has what it fetches")
 		}
@@ -263,5 +267,70 @@ func TestARefusalWithNothingBehindIt(t *testing.T) {
 	c.room.HandleAppended(c.now, o.Seq, 1)
 	if c.world.Next() != 1 {
 		t.Error("the tick is not run")
+	}
+}
+
+// TestAnEntryThatCannotBeRun: the stage loads the world anew, but not as fast as the store answers, and the third time in a minute it stops and says why.
+func TestAnEntryThatCannotBeRun(t *testing.T) {
+	c := newScript(t, 0)
+	entry, cause := c.entry(1), errors.New("a part of it is unknown")
+	c.world.cannot = cause
+	began := c.now
+	for range maxDiverged - 1 {
+		c.room.HandleTold(c.now, 3, 0, entry)
+		c.want(Load)
+		c.room.HandleSnapshot(c.now, 0, nil)
+		c.fetchNone()
+	}
+	if took := c.now.Sub(began); took < (maxDiverged-1)*reloadAfter {
+		t.Errorf("it has loaded the world %d times within %v", maxDiverged-1, took)
+	}
+	c.room.HandleTold(c.now, 3, 0, entry)
+	if o := c.want(Stop); !errors.Is(o.Err, cause) {
+		t.Errorf("it stops, and says %v", o.Err)
+	}
+	if _, more := c.room.NextTimeout(); more {
+		t.Error("it goes on")
+	}
+}
+
+// TestASnapshotThatCannotBeLoaded stops the stage, which says why.
+func TestASnapshotThatCannotBeLoaded(t *testing.T) {
+	c := &script{t: t, now: time.Unix(1000, 0), world: newToy(100)}
+	c.world.cannot = errors.New("of a later format")
+	c.room = NewRoom(c.now, Config{Node: me, Period: 50 * time.Millisecond, Rand: rand.New(rand.NewPCG(1, 1))}, c.world)
+	c.want(Load)
+	c.room.HandleSnapshot(c.now, 5, []byte("1 1 1 1 1"))
+	if o := c.want(Stop); !errors.Is(o.Err, c.world.cannot) || errors.Is(o.Err, world.ErrDiverged) {
+		t.Errorf("it stops, and says %v", o.Err)
+	}
+}
+
+// TestASnapshotBeforeAGap: the store has removed what comes between the newest snapshot and the next entry, and has the later snapshot not yet.
+func TestASnapshotBeforeAGap(t *testing.T) {
+	c := newScript(t, 0)
+	other := newToy(100)
+	for range 2 {
+		other.Seal(1, 1, 0)
+		other.Advance()
+	}
+	snapshot := other.Snapshot()
+	later := other.Seal(1, 1, 0)
+	c.room.HandleTold(c.now, 9, 8, later)
+	began := c.now
+	for range 4 {
+		c.room.HandleFetched(c.now, c.want(Fetch).Seq, 9, later)
+		c.want(Load)
+		c.room.HandleSnapshot(c.now, 0, nil)
+	}
+	if took := c.now.Sub(began); took < 3*reloadAfter {
+		t.Errorf("it has loaded the world 4 times within %v", took)
+	}
+	c.room.HandleFetched(c.now, c.want(Fetch).Seq, 9, later)
+	c.want(Load)
+	c.room.HandleSnapshot(c.now, 8, snapshot)
+	c.room.HandleFetched(c.now, c.want(Fetch).Seq, 9, later)
+	if c.fetchNone(); c.world.Next() != 3 {
+		t.Errorf("it has run %d ticks", c.world.Next())
 	}
 }

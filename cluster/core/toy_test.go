@@ -19,6 +19,8 @@ type toy struct {
 	bad   bool   // the state is another than it should be
 	room  int    // for how many requests an entry has room
 
+	cannot error // set if it can read nothing
+
 	ran    func(t *toy, tick uint64, entry []byte) // told of each tick that was run
 	loaded func()                                  // told before the world is another
 	undone func(ticks int)
@@ -92,6 +94,9 @@ func (t *toy) Apply(entry []byte) error {
 	if err != nil {
 		return err
 	}
+	if t.cannot != nil {
+		return t.cannot
+	}
 	if t.seal != nil || len(t.newly) > 0 {
 		panic("Apply with an entry of its own")
 	}
@@ -151,6 +156,9 @@ func (t *toy) Load(b []byte) error {
 	}
 	t.reset()
 	s := toyState{done: map[uint64]uint64{}}
+	if b != nil && t.cannot != nil {
+		return t.cannot
+	}
 	if b != nil {
 		var fields []uint64
 		for len(b) > 0 {
