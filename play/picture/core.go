@@ -61,9 +61,11 @@ type Core struct {
 
 	voice     voice
 	connected bool
-	over      bool   // nothing more will be told
-	epoch     uint32 // which connection it is
-	err       error  // the server's game is another
+	upSince   time.Time // when it became so
+	now       time.Time // of the last HandleTimeout
+	over      bool      // nothing more will be told
+	epoch     uint32    // which connection it is
+	err       error     // the server's game is another
 
 	own      uint16 // the number of the own entity; 0 if it is not known
 	ownEpoch uint32 // the connection that told it
@@ -174,7 +176,7 @@ func (c *Core) Name() string { return cmp.Or(c.names[c.own], c.cfg.Name) }
 // Connected says that there is a new connection: a reader for it is to be made. What was known of another connection stays, until the
 // server tells it anew. Numbers and ticks of inputs go on.
 func (c *Core) Connected(now time.Time) {
-	c.connected = true
+	c.connected, c.upSince, c.now = true, now, now
 	c.epoch++
 	c.since = 0
 	clear(c.names)

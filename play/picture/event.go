@@ -65,15 +65,15 @@ func (c *Core) note(ev Event) {
 	c.events = append(c.events, ev)
 }
 
-// PollEvent returns the next event. A player's coming waits until the own entity is known, for a second of ticks at most: only that tells
-// the own player from another who has the name that this one wanted.
+// PollEvent returns the next event. A player's coming waits until the own entity is known: only that tells the own player from another who
+// has the name that this one wanted. A player may have none, so that it waits for a second of ticks at most, and for unknownOwn.
 func (c *Core) PollEvent() (ev Event, ok bool) {
 	if len(c.events) == 0 {
 		return ev, false
 	}
 	ev = c.events[0]
 	if wire, there := c.roster[ev.Name]; there && (ev.Kind == Here || ev.Kind == Joined) {
-		if c.connected && (c.own == 0 || c.ownEpoch != c.epoch) && (c.since == 0 || c.newest < c.since+uint64(time.Second/c.period)) {
+		if c.connected && (c.own == 0 || c.ownEpoch != c.epoch) && c.mayLearnOwn() {
 			return Event{}, false
 		}
 		ev.Entity, ev.Own = c.id(wire), c.isOwn(ev.Name, wire)
@@ -83,6 +83,11 @@ func (c *Core) PollEvent() (ev Event, ok bool) {
 		c.events = nil
 	}
 	return ev, true
+}
+
+// mayLearnOwn reports whether the server may yet tell which entity is the own one.
+func (c *Core) mayLearnOwn() bool {
+	return c.now.Sub(c.upSince) < unknownOwn && (c.since == 0 || c.newest < c.since+uint64(time.Second/c.period))
 }
 
 // said notes a line of chat, if it could be read.

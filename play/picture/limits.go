@@ -69,6 +69,10 @@ const (
 	// askAgain is how long a client of realm waits for terrain before it asks for it again.
 	askAgain = 2 * time.Second
 
+	// unknownOwn is for how long after the connection was made events wait for the own entity to be told. A player without one is told no ticks
+	// by which to count, as it sends no inputs.
+	unknownOwn = 2 * time.Second
+
 	// valuesWait is how long the values of a tick may come after the message that names the tick, which is in the same datagram.
 	valuesWait = 5 * time.Millisecond
 )

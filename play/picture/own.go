@@ -90,6 +90,7 @@ func (c *Core) settle(now time.Time, complete bool) {
 // HandleTimeout brings the client to a time: it runs own ticks, and sends what is due with them.
 func (c *Core) HandleTimeout(now time.Time) {
 	c.settle(now, false)
+	c.now = now
 	c.next = now.Add(c.period)
 	if c.voice == nil {
 		return

@@ -3,7 +3,12 @@ package picture
 import (
 	"errors"
 	"testing"
+	"time"
 
+	"parley/arena"
+	"parley/play/message"
+	"parley/protocol/relay"
+	relaycore "parley/protocol/relay/core"
 	"parley/world"
 )
 
@@ -92,5 +97,33 @@ func TestAnOwnBodyThatIsGone(t *testing.T) {
 				t.Errorf("the own entity is %v, and players %v are drawn", f.Own(), s.players())
 			}
 		})
+	}
+}
+
+// A player without an entity, of a lobby or a board, is told no ticks: the players of the room, and all that is said after them, are told
+// it two seconds after it has come.
+func TestAPlayerWithoutAnEntityIsToldEvents(t *testing.T) {
+	core, err := New(arena.Game(), Config{Name: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stage{Core: core, now: time.Unix(1000, 0)}
+	s.Connected(s.now)
+	s.relay = NewRelay(core, func(relay.Mode, relaycore.Target, []byte) error { return nil })
+	w := message.World{TickRate: 20, Fingerprint: core.Schema().Fingerprint()}
+	s.tell(message.RelayWorld, w.AppendTo(nil, message.Big))
+	ann := message.Member{What: message.MemberHere, Name: "ann"}
+	s.tell(message.RelayMembers, ann.AppendTo(nil, message.Big))
+	s.tell(message.RelaySaid, message.AppendSaid(nil, "bob", []byte("hello")))
+	var told []Event
+	for range 60 {
+		s.now = s.now.Add(50 * time.Millisecond)
+		s.Frame(s.now)
+		for ev, ok := s.PollEvent(); ok; ev, ok = s.PollEvent() {
+			told = append(told, ev)
+		}
+	}
+	if len(told) != 2 || told[0].Kind != Here || !told[0].Own || told[1].Text != "hello" {
+		t.Errorf("it is told %+v", told)
 	}
 }
