@@ -154,6 +154,9 @@ var ErrOtherSchema = errors.New("gateway: another schema")
 
 // fits returns why a room cannot run here, if it cannot.
 func (a *alliance) fits(o *opening) error {
+	if b, is := a.hub.barred[o.Name]; is && b.opened == o.Opened {
+		return b.why
+	}
 	if f := a.fingerprint(); o.Fingerprint != f {
 		return fmt.Errorf("%w: room %s is of a game with the schema %016x, and this game's is %016x: serve it in a cluster of its own", ErrOtherSchema, o.Name, o.Fingerprint, f)
 	}
@@ -193,6 +196,7 @@ func (a *alliance) told(name string, text []byte, there bool) {
 	h := a.hub
 	if !there {
 		delete(a.rooms, name)
+		a.unbar(name)
 		if r := h.rooms[name]; r != nil && r != h.main {
 			h.end(r, errRoomClosed)
 		}
@@ -204,6 +208,12 @@ func (a *alliance) told(name string, text []byte, there bool) {
 		return
 	}
 	a.rooms[name] = o
+	if b, is := h.barred[name]; is && b.opened != o.Opened {
+		a.unbar(name)
+		if name == MainRoom {
+			a.beginMain(o)
+		}
+	}
 	if r := h.rooms[name]; r != nil && r.settings.Opened != o.Opened { // it ended, and came again
 		if r == h.main {
 			a.lateMain(o)

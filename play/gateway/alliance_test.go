@@ -33,6 +33,7 @@ type aCluster struct {
 
 type aPart struct {
 	core.Part
+	config    core.PartConfig
 	sequences bool
 	moved     []uint64
 	closed    bool
@@ -55,7 +56,7 @@ func (c *aCluster) Settle(_ string, s []byte) ([]byte, error) { return s, nil }
 func (c *aCluster) Join(name string, _ []byte, p core.PartConfig) (core.Part, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	part := &aPart{}
+	part := &aPart{config: p}
 	c.parts[name] = part
 	if c.load {
 		go p.Run(func() { _ = p.World.Load(nil) })

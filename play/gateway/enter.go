@@ -105,7 +105,7 @@ func (r *Room) enter(s *Seat, name string) {
 		return
 	}
 	if r.state == roomEnded || s.considered && s.room != r { // which has the name of the room that its pass was good for
-		h.refuse(s, s.noRoom())
+		h.refuse(s, r.noRoom(s))
 		return
 	}
 	if r.shared != nil {

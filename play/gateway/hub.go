@@ -154,9 +154,10 @@ type Hub struct {
 	playing atomic.Uint64 // the goroutine that runs code of the game for the hub itself; 0 if none does
 	over    chan struct{} // closed when the hub does nothing more
 
-	mu    sync.Mutex
-	seen  Stats // as of the last tick
-	wrong error // rooms that were given up
+	mu     sync.Mutex
+	seen   Stats // as of the last tick
+	wrong  error // rooms that were given up
+	barred map[string]barred
 }
 
 // Line is a line of chat.

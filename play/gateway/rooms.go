@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -102,6 +103,8 @@ func (h *Hub) end(r *Room, why error) {
 			h.together.mainAgain(r)
 		case r.over != nil:
 			h.failed = h.openMainAgain(r)
+		case why == errStopped: // it runs elsewhere, and so do its players: this server stays a node of the cluster
+			h.failed = nil
 		}
 	} else if h.together != nil && r.over != nil {
 		h.together.ended(r)
@@ -187,8 +190,11 @@ func (h *Hub) dismiss() {
 // dismiss tells all players of a room that it has ended.
 func (r *Room) dismiss() {
 	why := errRoomBroke
-	if r.why == errRoomClosed || r.over != nil {
+	switch {
+	case r.why == errRoomClosed || r.over != nil:
 		why = r.why
+	case r.why == errStopped:
+		why = errDrained // the room goes on at other servers, and so do they
 	}
 	for _, side := range r.sides {
 		if side == nil {
@@ -252,5 +258,9 @@ func (h *Hub) lost() error {
 func (h *Hub) Degraded() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.wrong
+	list := []error{h.wrong}
+	for _, name := range slices.Sorted(maps.Keys(h.barred)) {
+		list = append(list, h.barred[name].why)
+	}
+	return errors.Join(list...)
 }

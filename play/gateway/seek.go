@@ -134,7 +134,7 @@ func (a *alliance) refusal(s *Seat, o *opening) error {
 	case ticket && s.pass.match && !o.Match:
 		return RefusedRoom
 	case a.fits(o) != nil:
-		return RefusedRoom
+		return RefusedDrained // other servers run it
 	case session, ticket, !o.Closed && !a.hub.gate.Wanted(), s.spectator && !o.Closed:
 	case s.account:
 		if !slices.ContainsFunc(o.Accounts, func(name string) bool { return account.NameKey(name) == account.NameKey(s.name) }) {

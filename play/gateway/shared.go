@@ -266,7 +266,7 @@ func (x *shared) letGo() {
 	x.gone = true
 	for i := range x.asked {
 		if s := x.asked[i].seat; s != nil && (x.asked[i].kind == wishJoin || x.asked[i].kind == wishBack) {
-			x.turnAway(s, s.noRoom())
+			x.turnAway(s, x.room.noRoom(s))
 		}
 	}
 	for _, fn := range x.waiting {
@@ -294,7 +294,7 @@ func (h *Hub) closeShared() {
 	}
 }
 
-// errStopped is why a room ends here whose worlds differ between servers.
+// errStopped is why a stage ends that is of no use: its world differs from the others', or cannot be read.
 var errStopped = errors.New("the room runs elsewhere: connect again")
 
 // stopped is PartConfig.Stopped.
@@ -304,6 +304,7 @@ func (x *shared) stopped(why error) {
 	select {
 	case h.commands <- func() {
 		if x.room.state != roomEnded {
+			x.all.bar(x.room, why)
 			h.end(x.room, errStopped)
 		}
 	}:
