@@ -139,13 +139,15 @@ func (a *alliance) fingerprint() uint64 {
 	return s.Fingerprint()
 }
 
-// read reads what the directory has.
+// read reads what the directory has. What is opened here from then on is later, also if this server's clock is behind that of the one that has opened the
+// room: events of rooms of one name are ordered by it (Place.Compare).
 func (a *alliance) read(name string, text []byte) (*opening, error) {
 	o := &opening{text: text}
 	if err := json.Unmarshal(text, o); err != nil {
 		return nil, fmt.Errorf("gateway: the settings of room %s: %w", name, err)
 	}
 	o.Name = name
+	a.hub.opened = max(a.hub.opened, o.Opened)
 	return o, nil
 }
 

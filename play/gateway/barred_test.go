@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/internal/patient"
 	"parley/play/message"
@@ -66,5 +67,22 @@ func TestAStoppedStage(t *testing.T) {
 	patient.Until(t, "another room main runs", func() bool { return left() == 1 })
 	if err := h.Degraded(); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a server opens comes behind all rooms that it has heard of, also if its clock is behind those of others.
+func TestRoomsOfAServerWhoseClockIsBehind(t *testing.T) {
+	c := &aCluster{}
+	h, _, a := newAlly(t, Config{}, c)
+	if err := h.Do(func() {
+		s := h.fill(Settings{Name: "duel"})
+		s.Opened += time.Hour.Microseconds()
+		a.told("duel", must(a.opening(s)).text, true)
+		a.told("duel", nil, false)
+		if again := h.fill(Settings{Name: "duel"}); again.Opened <= s.Opened {
+			t.Errorf("the room that came again is from %d, and the one before from %d", again.Opened, s.Opened)
+		}
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
