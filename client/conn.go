@@ -60,7 +60,6 @@ func reading[E any](c *Client, read func(now time.Time, ev E)) func(E) {
 func (c *Client) connection(n line.Notice) {
 	c.lock()
 	defer c.unlock()
-	c.gather() // what was told before comes before
 	ev := Event{Own: true, Text: n.Text}
 	switch n.Kind {
 	case line.Going:
@@ -79,6 +78,7 @@ func (c *Client) connection(n line.Notice) {
 		c.core.Over(time.Now())
 		c.kept = nil
 	}
+	c.gather() // what was told before comes before: without a connection the core holds nothing back
 	c.note(ev)
 	c.stir()
 }
