@@ -79,6 +79,19 @@ func (c *Core) unborn(wire uint16) {
 	}
 }
 
+// disown lets go of what an input has created.
+func (c *Core) disown(number uint64) {
+	keep := c.mine.born[:0]
+	for _, b := range c.mine.born {
+		if b.number == number {
+			c.guess.World().Despawn(b.id)
+			continue
+		}
+		keep = append(keep, b)
+	}
+	c.mine.born = keep
+}
+
 // confirm finds, in the truth of a tick, what was born here. The guess is as it was after that tick.
 func (c *Core) confirm(tick, number uint64) {
 	m := &c.mine

@@ -159,7 +159,19 @@ func (c *Core) Act(now time.Time, a *world.Action, params []world.Value) error {
 		}
 	}
 	c.redo(now)
-	return c.send(now, &c.inputs.list[len(c.inputs.list)-1])
+	in = &c.inputs.list[len(c.inputs.list)-1]
+	err := c.send(now, in)
+	if err != nil {
+		c.undo(now, in.number)
+	}
+	return err
+}
+
+// undo lets go of the newest input, an action that could not be sent: its error says that it is not done.
+func (c *Core) undo(now time.Time, number uint64) {
+	c.inputs.list = c.inputs.list[:len(c.inputs.list)-1]
+	c.disown(number)
+	c.redo(now)
 }
 
 // Say sends a line of chat.
@@ -175,13 +187,21 @@ func (c *Core) send(now time.Time, in *input) error {
 	if c.voice == nil {
 		return ErrAway
 	}
-	if in.sent++; in.sent == 1 {
+	in.sent++
+	if err := c.speak(now, in); err != nil {
+		return err
+	}
+	if in.sent == 1 {
 		c.stats.Inputs++
 		c.lead.Sent(now, in.made, in.number)
 	} else {
 		c.lead.Again(in.made)
 	}
 	c.stats.Sent++
+	return nil
+}
+
+func (c *Core) speak(now time.Time, in *input) error {
 	if in.action != nil {
 		return c.voice.act(now, in.action, in.params[:len(in.action.Fields)], in.stamp(), in.sent > 1)
 	}

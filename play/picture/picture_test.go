@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -28,6 +29,7 @@ type stage struct {
 	held  []heldAct
 	late  int  // by how many ticks inputs are done too late
 	deny  bool // acts are not done
+	full  bool // nothing can be sent
 }
 
 type heldAct struct {
@@ -83,6 +85,9 @@ func (s *stage) own() uint16 {
 
 // send is the server's side: it holds inputs for their ticks.
 func (s *stage) send(_ relay.Mode, _ relaycore.Target, b []byte) error {
+	if s.full {
+		return relay.ErrBacklogFull
+	}
 	s.sent++
 	h := heldAct{}
 	switch b[0] {
@@ -208,6 +213,37 @@ func TestAThrownBallIsOneBall(t *testing.T) {
 		}
 		if n := s.Stats(); n.Adopted != 1 || n.Undone != 0 {
 			t.Errorf("late by %d: %d adopted, %d undone", late, n.Adopted, n.Undone)
+		}
+	}
+}
+
+// An action whose error says that it could not be sent is not done later: neither here nor on the server.
+func TestAnActionThatIsNotSentIsNotDone(t *testing.T) {
+	s := newStage(t, Config{}, 0)
+	angle := s.freely()
+	throw := []world.Value{world.FloatValue(world.F32, angle), world.UintValue(world.Entity, 0)}
+	s.full = true
+	if err := s.Act(s.now, s.Schema().ActionNamed("throw"), throw); !errors.Is(err, relay.ErrBacklogFull) {
+		t.Fatal(err)
+	}
+	if list := s.balls(); len(list) != 0 {
+		t.Errorf("the balls are %v", list)
+	}
+	s.full = false
+	for range 20 {
+		s.tick()
+		for id := range world.All[arena.Ball](s.sim.World()) {
+			t.Fatalf("the server has the ball %v", id)
+		}
+		if list := s.balls(); len(list) != 0 {
+			t.Fatalf("the balls are %v", list)
+		}
+	}
+	s.throw(t, angle)
+	for range 10 {
+		s.tick()
+		if list := s.balls(); len(list) != 1 {
+			t.Fatalf("the balls are %v", list)
 		}
 	}
 }
