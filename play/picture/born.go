@@ -2,6 +2,7 @@ package picture
 
 import (
 	"math"
+	"slices"
 
 	"parley/world"
 )
@@ -27,11 +28,25 @@ func (c *Core) bear(tick uint64) {
 		}
 		_, child := c.guess.Outcome(i)
 		for ; child != 0 && w.Exists(child); child++ {
-			if !c.isBorn(child) && len(c.mine.born) < maxBorn {
+			switch {
+			case c.isBorn(child):
+			case len(c.mine.born) < maxOwned && c.mine.unconfirmed() < maxBorn:
 				c.mine.born = append(c.mine.born, born{id: child, kind: w.KindOf(child), number: number, tick: tick})
+			default:
+				w.Despawn(child) // it is there when the server tells of it
 			}
 		}
 	}
+}
+
+// unconfirmed returns how many the server has not told of.
+func (m *prediction) unconfirmed() (n int) {
+	for i := range m.born {
+		if m.born[i].wire == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *Core) isBorn(id world.ID) bool {
@@ -80,16 +95,20 @@ func (c *Core) unborn(wire uint16) {
 }
 
 // disown lets go of what an input has created.
-func (c *Core) disown(number uint64) {
-	keep := c.mine.born[:0]
-	for _, b := range c.mine.born {
-		if b.number == number {
+func (c *Core) disown(number uint64) { c.letGo(func(b *born) bool { return b.number == number }) }
+
+// abandon lets go of what the server had not told of when prediction stopped: it has flown on since, and is drawn as the server's. What is
+// not done yet is born again when its tick is run.
+func (c *Core) abandon() { c.letGo(func(b *born) bool { return b.wire == 0 }) }
+
+func (c *Core) letGo(which func(b *born) bool) {
+	c.mine.born = slices.DeleteFunc(c.mine.born, func(b born) bool {
+		gone := which(&b)
+		if gone {
 			c.guess.World().Despawn(b.id)
-			continue
 		}
-		keep = append(keep, b)
-	}
-	c.mine.born = keep
+		return gone
+	})
 }
 
 // confirm finds, in the truth of a tick, what was born here. The guess is as it was after that tick.
@@ -110,21 +129,6 @@ func (c *Core) confirm(tick, number uint64) {
 			continue
 		}
 		keep = append(keep, *b)
-	}
-	m.born = keep
-}
-
-// abandon lets go of what the server had not told of when prediction stopped: it has flown on since, and is drawn as the server's. What is
-// not done yet is born again when its tick is run.
-func (c *Core) abandon() {
-	m := &c.mine
-	keep := m.born[:0]
-	for _, b := range m.born {
-		if b.wire == 0 {
-			c.guess.World().Despawn(b.id)
-			continue
-		}
-		keep = append(keep, b)
 	}
 	m.born = keep
 }

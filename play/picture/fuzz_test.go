@@ -87,7 +87,7 @@ func FuzzReaders(f *testing.F) {
 			c.voice = b
 			c.Frame(now)
 		}
-		if len(c.list) > maxTracks || len(c.events) > maxEvents || len(c.inputs.list) > maxInputs || len(c.mine.born) > maxBorn || len(a.packets) > maxPackets+1 {
+		if len(c.list) > maxTracks || len(c.events) > maxEvents || len(c.inputs.list) > maxInputs || len(c.mine.born) > maxOwned || c.mine.unconfirmed() > maxBorn || len(a.packets) > maxPackets+1 {
 			t.Errorf("%d tracks, %d events, %d inputs, %d born, %d packets", len(c.list), len(c.events), len(c.inputs.list), len(c.mine.born), len(a.packets))
 		}
 	})

@@ -27,8 +27,10 @@ const (
 	// more than that.
 	maxInputs = 128
 
-	// maxBorn bounds what own actions have created and the server has not told of.
-	maxBorn = 64
+	// maxBorn bounds what own actions have created and the server has not told of, and maxOwned that together with what it has told of, which
+	// is drawn ahead of the server until it is gone. Further ones are drawn when the server tells of them.
+	maxBorn  = 64
+	maxOwned = 256
 
 	// maxPackets bounds the packets of values of replica that wait for the message that says which tick they are of.
 	maxPackets = 64

@@ -217,6 +217,32 @@ func TestAThrownBallIsOneBall(t *testing.T) {
 	}
 }
 
+// What own actions have created and the server has told of does not keep the next from being there at once, until there is very much of it. Then
+// what is created comes with the server's, and is not in the way meanwhile.
+func TestManyOwnThings(t *testing.T) {
+	for n, want := range map[int]int{maxBorn: 1, maxOwned: 0} {
+		s := newStage(t, Config{}, 0)
+		for i := range n {
+			s.mine.born = append(s.mine.born, born{id: world.ID(1<<40 + i), wire: uint16(3000 + i), named: true})
+		}
+		s.throw(t, s.freely())
+		if list := s.balls(); len(list) != want {
+			t.Errorf("with %d the balls are %v", n, list)
+		}
+		if want == 0 {
+			for id := range world.All[arena.Ball](s.guess.World()) {
+				t.Errorf("with %d the ball %v is in the way", n, id)
+			}
+		}
+		for range 10 {
+			s.tick()
+		}
+		if list := s.balls(); len(list) != 1 {
+			t.Errorf("with %d the balls are %v in the end", n, list)
+		}
+	}
+}
+
 // An action whose error says that it could not be sent is not done later: neither here nor on the server.
 func TestAnActionThatIsNotSentIsNotDone(t *testing.T) {
 	s := newStage(t, Config{}, 0)
