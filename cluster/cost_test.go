@@ -41,7 +41,7 @@ func benchAppend(b *testing.B, replicas int) {
 		shelves[i] = shelf{node: n, name: key, key: key}
 		for end := time.Now().Add(time.Minute); lasts[i] == 0; { // its stream elects a leader
 			var err error
-			if lasts[i], _, err = shelves[i].offer(b.Context(), 0, entry); err != nil && time.Now().After(end) {
+			if lasts[i], _, _, err = shelves[i].offer(b.Context(), 0, false, entry); err != nil && time.Now().After(end) {
 				b.Fatal(err)
 			}
 		}
@@ -57,7 +57,7 @@ func benchAppend(b *testing.B, replicas int) {
 			last := lasts[i]
 			for next.Add(1) <= int64(b.N) {
 				at := time.Now()
-				seq, taken, err := shelves[i].offer(b.Context(), last, entry)
+				seq, taken, _, err := shelves[i].offer(b.Context(), last, false, entry)
 				if err != nil || taken {
 					b.Error(taken, err)
 					return

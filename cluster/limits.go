@@ -46,9 +46,6 @@ const (
 	maxMemory = 64 << 20
 	maxStore  = 64 << 30
 
-	// maxLogAge bounds how long entries stay that no snapshot has removed: of rooms that nobody opens again.
-	maxLogAge = 30 * 24 * time.Hour
-
 	// maxSnapshot bounds a snapshot that is read: a room of 30,000 entities has some 10 MiB.
 	maxSnapshot = 256 << 20
 

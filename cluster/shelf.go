@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -41,7 +42,7 @@ func (s shelf) stream(ctx context.Context) (jetstream.Stream, error) {
 	// Subjects of one stream may not overlap with those of another: the number of the stream is part of them.
 	subjects := fmt.Sprintf("parley.log.%d.*", number)
 	stream, err := n.js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: name, Subjects: []string{subjects}, Replicas: n.replicas, Storage: jetstream.FileStorage, Duplicates: dedupe, MaxAge: maxLogAge,
+		Name: name, Subjects: []string{subjects}, Replicas: n.replicas, Storage: jetstream.FileStorage, Duplicates: dedupe,
 		RePublish: &jetstream.RePublish{Source: subjects, Destination: "parley.told.{{wildcard(1)}}"},
 	})
 	if err != nil {
@@ -53,31 +54,53 @@ func (s shelf) stream(ctx context.Context) (jetstream.Stream, error) {
 	return stream, nil
 }
 
+// ended is what NATS says that refuses an append as the subject has no message.
+const ended = "wrong last sequence: 0"
+
 // isTaken reports whether the store has refused an append because another came first.
 func isTaken(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// offer appends an entry to the log, if the log's last entry is after. It returns its place, or that another is there: it may be this very
-// entry, from a try whose answer was lost.
-func (s shelf) offer(ctx context.Context, after uint64, entry []byte) (seq uint64, taken bool, err error) {
+// offer appends an entry to the log, if the log's last entry is after, or if it has none and is to begin anew. It returns its place, or that another is
+// there: it may be this very entry, from a try whose answer was lost. It may also be that there is none, although some are expected.
+func (s shelf) offer(ctx context.Context, after uint64, anew bool, entry []byte) (seq uint64, taken, none bool, err error) {
 	if _, err := s.stream(ctx); err != nil {
-		return 0, false, err
+		return 0, false, false, err
+	}
+	expected := after
+	if anew {
+		expected = 0
 	}
 	h := fnv.New64a()
 	h.Write(entry)
 	m := &nats.Msg{Subject: s.subject(), Data: entry, Header: nats.Header{}}
 	m.Header.Set(jetstream.MsgIDHeader, s.key+"."+strconv.FormatUint(s.node.id, 36)+"."+strconv.FormatUint(after, 36)+"."+strconv.FormatUint(h.Sum64(), 36))
-	m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(after, 10))
+	m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(expected, 10))
 	ack, err := s.node.js.PublishMsg(ctx, m, jetstream.WithRetryAttempts(0))
 	switch {
-	case isTaken(err), err == nil && ack.Duplicate:
-		return 0, true, nil
+	case isTaken(err):
+		return 0, true, expected > 0 && strings.Contains(err.Error(), ended), nil
+	case err == nil && ack.Duplicate:
+		return 0, true, false, nil
 	case err != nil:
-		return 0, false, err
+		return 0, false, false, err
 	}
-	return ack.Sequence, false, nil
+	return ack.Sequence, false, false, nil
+}
+
+// isEmpty reports whether the log has no entry at all, though its stream has had the one that was the last: the store has removed what it should have kept.
+func (s shelf) isEmpty(ctx context.Context, last uint64) (bool, error) {
+	stream, err := s.stream(ctx)
+	if err != nil {
+		return false, err
+	}
+	if _, err := stream.GetLastMsgForSubject(ctx, s.subject()); !errors.Is(err, jetstream.ErrMsgNotFound) {
+		return false, err
+	}
+	info, err := stream.Info(ctx)
+	return err == nil && info.State.LastSeq >= last, err // else it is another stream
 }
 
 // slots are where the newest two snapshots of a room are.

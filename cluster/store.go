@@ -39,14 +39,35 @@ func (r *Room) store(ctx context.Context, o core.Order) (answer func(), err erro
 
 // append offers an entry to the log.
 func (r *Room) append(ctx context.Context, o core.Order) (func(), error) {
-	seq, taken, err := r.offer(ctx, o.Seq, o.Bytes)
+	seq, taken, none, err := r.offer(ctx, o.Seq, o.Anew, o.Bytes)
+	lost, newest := false, uint64(0)
+	if err == nil && none {
+		lost, newest, err = r.lost(ctx, o.Seq)
+	}
 	switch {
 	case err != nil:
 		return nil, err
+	case lost:
+		return func() { r.core.HandleLost(time.Now(), o.Seq, newest) }, nil
 	case taken: // the log says which entry it is
 		return func() { r.core.HandleRefused(time.Now(), o.Seq) }, nil
 	}
 	return func() { r.core.HandleAppended(time.Now(), o.Seq, seq) }, nil
+}
+
+// lost reports whether the store has lost the log, and of which entry the newest snapshot is. The log of a room that has ended is not lost.
+func (r *Room) lost(ctx context.Context, last uint64) (lost bool, newest uint64, err error) {
+	if lost, err = r.isEmpty(ctx, last); err != nil || !lost {
+		return false, 0, err
+	}
+	if r.cfg.Log != "" { // else its owner knows whether it has ended
+		l, there, err := r.node.listing(ctx, r.name)
+		if err != nil || !there || logOf(r.name, l.Settings) != r.log {
+			return false, 0, err
+		}
+	}
+	seqs, err := r.seqs(ctx)
+	return err == nil, max(seqs[0], seqs[1]), err
 }
 
 // fetch reads the first entry behind another. The leader answers: a replica that is behind would say that there is none.

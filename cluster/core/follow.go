@@ -26,7 +26,7 @@ func (r *Room) unload(now time.Time) {
 	if r.flight != nil {
 		r.doubt = r.seq + 1
 	}
-	r.role, r.flight, r.missing, r.moving, r.met, r.soon = loading, nil, true, false, false, 0
+	r.role, r.flight, r.missing, r.moving, r.met, r.soon, r.lost = loading, nil, true, false, false, 0, time.Time{}
 	if lost := r.ahead.forget(); lost > 0 {
 		r.stats.Undone += uint64(lost)
 		r.world.Undone(lost)

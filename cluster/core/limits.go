@@ -27,6 +27,10 @@ const (
 	// still in process. It doubles up to repeatStore, so that a store that stands still is asked 6 times more.
 	repeatSoon = 20 * time.Millisecond
 
+	// emptyFor is how long the store must say that it has no entry at all of a room that has run some, before the log is begun anew behind them. It is
+	// shorter than silence: a sequencer that is deposed first loads the newest snapshot, which may be older than what it has run.
+	emptyFor = time.Second
+
 	// moveTime is how long a sequencer that gives its room away waits for its snapshot to be kept. It is needed only by a node that has no
 	// stage of the room, and an older one does as well.
 	moveTime = 5 * time.Second

@@ -6,6 +6,7 @@ import "parley/world"
 type Order struct {
 	Kind     OrderKind
 	Seq      uint64 // of Append, Fetch and Save
+	Anew     bool   // of Append
 	Tick     uint64 // of Save and Differ
 	Node     uint64 // of Bid
 	Epoch    uint64 // of Bid
@@ -19,8 +20,8 @@ type Order struct {
 type OrderKind uint8
 
 const (
-	// Append wants Bytes at the end of the room's log, if the log's last entry is Seq. Hand in what became of it with HandleAppended,
-	// HandleRefused, or nothing if nothing is known. Bytes are valid until then.
+	// Append wants Bytes at the end of the room's log, if the log's last entry is Seq, or, if it is to begin anew, if the log has none. Hand in what became
+	// of it with HandleAppended, HandleRefused, HandleLost, or nothing if nothing is known. Bytes are valid until then.
 	Append OrderKind = iota + 1
 	// Fetch wants the first entry behind Seq: hand it in with HandleFetched.
 	Fetch

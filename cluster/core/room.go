@@ -66,6 +66,7 @@ type Room struct {
 	offered  time.Time     // when
 	refused  bool          // since
 	soon     time.Duration // after which it was offered again last, when it was refused
+	lost     time.Time     // when the store had no entry at all, though it had the one that the message follows; zero if it has
 	doubt    uint64        // 1 more than the message behind which another was offered that was given up since: it may still get into the log
 	nextTick time.Time     // when the next entry is due
 	nextBid  time.Time

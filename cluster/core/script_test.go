@@ -334,3 +334,40 @@ func TestASnapshotBeforeAGap(t *testing.T) {
 		t.Errorf("it has run %d ticks", c.world.Next())
 	}
 }
+
+// TestALogThatIsBegunAnew: only after the store has said for a while that it has nothing, and not by a node that has not run what a snapshot has.
+func TestALogThatIsBegunAnew(t *testing.T) {
+	c := newScript(t, 0)
+	c.room.HandleTold(c.now, 3, 0, c.entry(1))
+	c.room.HandleRecord(c.now, Record{Node: me, Epoch: 2, Revision: 4})
+	c.fetchNone()
+	c.room.Ask(c.now, []byte("move"))
+	began := c.now
+	tries := 0
+	o := c.want(Append)
+	for ; !o.Anew; o = c.want(Append) {
+		c.room.HandleLost(c.now, o.Seq, 0)
+		if tries++; tries > 20 {
+			t.Fatal("it does not begin anew")
+		}
+	}
+	if took := c.now.Sub(began); o.Seq != 3 || took < emptyFor || took > emptyFor+2*repeatStore {
+		t.Errorf("behind %d, after %v", o.Seq, took)
+	}
+	c.room.HandleRefused(c.now, 3) // another was first, and its answer is lost
+	c.fetchNone()
+	if o = c.want(Append); o.Anew {
+		t.Error("it begins a log anew that has entries")
+	}
+	c.room.HandleLost(c.now, 3, 3)
+	if o = c.want(Append); o.Anew {
+		t.Error("it has not waited")
+	}
+	c.room.HandleAppended(c.now, 3, 7)
+	if save := c.want(Save); save.Seq != 7 || c.world.Next() != 2 {
+		t.Errorf("a snapshot behind %d, tick %d", save.Seq, c.world.Next())
+	}
+	o = c.want(Append)
+	c.room.HandleLost(c.now, o.Seq, 9)
+	c.want(Load)
+}

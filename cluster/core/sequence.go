@@ -108,7 +108,8 @@ func (r *Room) sequence(now time.Time) {
 // offer offers the message to the log, behind the last that was run.
 func (r *Room) offer(now time.Time) {
 	r.offered, r.refused = now, false
-	r.order(Order{Kind: Append, Seq: r.seq, Bytes: r.flight})
+	anew := !r.lost.IsZero() && !now.Before(r.lost.Add(emptyFor))
+	r.order(Order{Kind: Append, Seq: r.seq, Bytes: r.flight, Anew: anew})
 }
 
 // HandleAppended says that the message that was offered behind after is in the log, at seq.
@@ -126,6 +127,9 @@ func (r *Room) HandleAppended(now time.Time, after, seq uint64) {
 
 func (r *Room) appended(now time.Time, seq uint64) {
 	r.seq, r.heard, r.reached, r.soon = seq, now, r.epoch, 0
+	if !r.lost.IsZero() {
+		r.lost, r.nextSave = time.Time{}, now // who loads an older snapshot cannot go on from it
+	}
 	if r.ahead.flying > 0 {
 		r.said(now)
 	} else {
@@ -150,10 +154,28 @@ func (r *Room) HandleRefused(now time.Time, after uint64) {
 		return
 	}
 	r.stats.Refused++
-	r.missing, r.refused = true, true
+	r.missing, r.refused, r.lost = true, true, time.Time{}
 	if !r.fetching {
 		r.fetch(now)
 	}
+}
+
+// HandleLost says that the message that was offered behind after was refused because the log of the room, which has not ended, has no entry at all: the
+// store has lost what it had. newest is of which entry the newest snapshot is. If that stays so, a sequencer that has run as much as anybody can know of
+// begins the log anew. Of two that do so the store takes the message of one, as ever.
+func (r *Room) HandleLost(now time.Time, after, newest uint64) {
+	if r.flight == nil || after != r.seq {
+		return
+	}
+	r.stats.Refused++
+	if newest > r.seq {
+		r.load(now)
+		return
+	}
+	if r.lost.IsZero() {
+		r.lost, r.soon = now, 0
+	}
+	r.offerSoon(now)
 }
 
 // offerSoon has the message offered again soon: the log has refused it, and has no other in its place. The longer that lasts the less often.

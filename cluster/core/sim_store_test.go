@@ -8,6 +8,7 @@ type store struct {
 	second    uint64        // what last was a second before the end
 	at        time.Duration // of the last entry
 	count     int           // messages
+	empty     bool          // it has lost all entries
 	record    Record
 	snapshots []snapshotAt
 }
@@ -49,6 +50,9 @@ func (s *sim) append(b []byte) uint64 {
 	s.gap, s.store.at = max(s.gap, s.now-s.store.at), s.now
 	s.store.count++
 	prev := s.store.last
+	if s.store.empty {
+		prev, s.store.empty = 0, false
+	}
 	s.store.last += 1 + s.rand.Uint64N(3) // other rooms have entries in the same stream
 	e := entry{s.store.last, prev, b}
 	s.store.log = append(s.store.log, e)

@@ -269,7 +269,14 @@ func (n *simNode) carryOut(o Order) {
 	switch o.Kind {
 	case Append:
 		n.call(func() func() {
-			if after := s.store.last; after != o.Seq {
+			switch lost := s.store.empty && o.Seq > 0; {
+			case lost && !o.Anew:
+				newest := uint64(0)
+				if k := len(s.store.snapshots); k > 0 {
+					newest = s.store.snapshots[k-1].seq
+				}
+				return func() { n.room.HandleLost(n.clock(), o.Seq, newest) }
+			case !lost && (o.Anew || s.store.last != o.Seq):
 				return func() { n.room.HandleRefused(n.clock(), o.Seq) }
 			}
 			seq := s.append(o.Bytes)

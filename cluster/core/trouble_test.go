@@ -224,3 +224,31 @@ func (s *sim) fall() {
 	s.after(d, func() { s.down = false })
 	s.after(d+time.Duration(s.rand.ExpFloat64()*float64(40*time.Second)), s.fall)
 }
+
+// TestAStoreThatHasLostTheLog: the store has no entry any more of a room that sleeps. The room goes on from what its stages have run, also if two of them take
+// themselves for its sequencer, and a node that comes later, and has an older snapshot only, runs the same.
+func TestAStoreThatHasLostTheLog(t *testing.T) {
+	for seed := range uint64(20) {
+		s, sequencer := calmly(t, seed)
+		s.run(s.now + snapshotEach)
+		s.quiet = true
+		s.run(s.now + 15*time.Second)
+		s.store.log, s.store.empty = nil, true
+		s.quiet, s.gap = false, 0
+		if seed%2 == 1 {
+			s.after(time.Duration(seed)*emptyFor/10, func() { sequencer.paused = true })
+			s.after(8*time.Second, sequencer.wakeUp)
+		}
+		late := s.nodes[(sequencer.index+1)%3]
+		s.after(8*time.Second+time.Duration(seed)*time.Second/4, func() {
+			late.kill()
+			late.wakeUp()
+		})
+		s.run(troubled + healing - time.Second)
+		s.store.second = s.store.last
+		s.run(troubled + healing)
+		if err := s.verdict(); err != nil || s.store.empty {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+}
