@@ -6,22 +6,22 @@ const keys = touch
   ? [["left half", "drag to walk"], ["right half", "tap where you want to throw"], ["Throw", "throws at the nearest"], ["Chat", "speaks to all in the room"]]
   : [["W A S D, arrows", "walk"], ["click", "throw there"], ["space", "throw at the nearest"], ["Enter", "speak"], ["Tab, Escape", "buttons, back to the game"]]
 
-// What the server says when it lets nobody in, and what to do about it.
-const reasons = [
+// What the server says, word by word, when it lets nobody in, and what to do about it.
+const reasons = new Map([
   ["game is full", "The game is full. Try again in a while."],
   ["no such room", "There is no room of that name on this server."],
   ["room needs a ticket", "This room needs a ticket: open the link that you were sent, with its #ticket=… at the end."],
   ["ticket is not valid", "The ticket in the link is not valid, or has expired. Ask for a new one."],
   ["ticket was used", "The ticket in the link has been used. Each lets one player in, once."],
   ["too many from your address", "Too many players are here from your address."],
-  ["the game is busy", "The server is busy. Try again in a moment."],
+  ["the game is busy: come again", "The server is busy. Try again in a moment."],
   ["resumed elsewhere", "You play on in another window."],
-]
+])
 
 /** why explains a reason of the server; inside says that the player was in the game. */
 export function why(reason, inside = false) {
   const text = String(reason ?? "")
-  return reasons.find(([r]) => text.includes(r))?.[1] ?? (inside ? "You are out of the game: " : "") + plain(text, 300)
+  return reasons.get(text) ?? (inside ? "You are out of the game: " : "") + plain(text, 300)
 }
 
 /** Door asks for a name, once. */

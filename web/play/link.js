@@ -56,13 +56,13 @@ export class Link {
       try {
         return this.in(await this.join(), back, anew)
       } catch (err) {
-        const refused = refusal(err)
+        const refused = err?.fate !== "lost" // else nobody has answered
         if (refused && this.session) { // the place is not held any more: come as a new player
           this.session = ""
           anew = true
           continue
         }
-        if (refused) return this.end(refused)
+        if (refused) return this.end(words(err))
         if (!back && i >= tries) return this.end("The server does not answer. It may be down, or not let your address in.")
       }
       await new Promise(resolve => setTimeout(resolve, pauses[Math.min(i, pauses.length - 1)] * (.75 + Math.random() / 2)))
@@ -94,10 +94,9 @@ export class Link {
   /** ended is the end of a connection: for good, or to come back. */
   ended(world, e) {
     if (this.world !== world) return
-    const why = refusal(e)
     this.world = null
     this.session = "" // its place is no longer held
-    if (why && !why.includes("no such session")) return this.end(why)
+    if (e.fate === "over") return this.end(words(e))
     this.to.lost()
     this.enter(this.name, true, true)
   }
@@ -109,8 +108,5 @@ export class Link {
   }
 }
 
-/** refusal returns the server's words if it does not want the player, and "" if the connection failed. */
-function refusal(e) {
-  const text = String(e?.text ?? e?.message ?? e ?? "").replace(/^parley: /, "")
-  return /no server answers|does not answer|has not let the player in|connection was lost|server closing|timeout|too many calls/.test(text) ? "" : text || "the server has closed the connection"
-}
+/** words returns what the server, or the library, says of an end. It is for the player alone: a kick may say anything. */
+const words = e => String(e?.text ?? e?.message ?? e ?? "").replace(/^parley: /, "") || "the server has closed the connection"

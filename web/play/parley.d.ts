@@ -38,6 +38,7 @@ export interface Schema {
     hitboxes?: Outline[];
 }
 export type Value = number | bigint | boolean | string;
+export type Fate = "lost" | "busy" | "refused" | "over";
 export type State = "connecting" | "playing" | "away" | "ended";
 export interface Transport {
     readonly name: string;
@@ -159,6 +160,7 @@ export interface Events<G extends Game = AnyGame> {
     ended: {
         type: "ended";
         text: string;
+        fate: Fate;
     };
     state: {
         type: "state";

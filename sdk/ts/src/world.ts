@@ -43,13 +43,19 @@ export type Acted<G extends Game = AnyGame> = {
 /** PlayerEvent is a player who joined, left, lost its connection or came back. With own it is this player. */
 export interface PlayerEvent { type: string; name: string; id: number; own: boolean; dialect?: string }
 
+/**
+ * Fate is how a connection ended, or what an error of join means. lost: it broke, or nobody answers. busy: the server has no place now. refused: it does
+ * not take the session, the ticket or the room. over: the player was told to go, or has left. text is for people: a kick may say anything.
+ */
+export type Fate = "lost" | "busy" | "refused" | "over"
+
 /** Events are what world.on tells of. */
 export interface Events<G extends Game = AnyGame> {
   chat: { type: "chat"; name: string; text: string }
   here: PlayerEvent; joined: PlayerEvent; left: PlayerEvent; away: PlayerEvent; back: PlayerEvent
   acted: Acted<G>
   own: { type: "own"; id: number }
-  ended: { type: "ended"; text: string }
+  ended: { type: "ended"; text: string; fate: Fate }
   state: { type: "state"; state: State; text: string }
   unpredicted: { type: "unpredicted"; text: string }
 }
@@ -89,8 +95,7 @@ const wtPatience = 2000, wsPatience = 5000, handshakePatience = 3000, enterPatie
 const waits = [0, 500, 1000] // and then 2000
 const refusals = ["no such session", "no such room", "room needs a ticket", "ticket is not valid", "ticket was used"]
 
-/** Fate is how an attempt to be in the game ended. */
-interface Fate { fate: "lost" | "refused" | "over"; text: string }
+interface End { fate: Fate; text: string }
 interface Kept { action?: string; params?: Record<string, unknown>; text?: string; since: number }
 
 /** World is the game as this player sees it. */
@@ -266,14 +271,14 @@ export class World<G extends Game = AnyGame> {
     if (this.state === "ended") return
     this.leaving = true
     this.connection?.close()
-    this.over("you have left")
+    this.over({ fate: "over", text: "you have left" })
   }
 
-  private over(text: string): void {
+  private over(end: End): void {
     clearTimeout(this.tick)
     this.picture.lost()
-    this.become("ended", text)
-    this.emit({ type: "ended", text })
+    this.become("ended", end.text)
+    this.emit({ type: "ended", ...end })
   }
 
   /** start makes the first connection. It is done when the server has let the player in. */
@@ -282,13 +287,13 @@ export class World<G extends Game = AnyGame> {
     const end = await this.connect(pass)
     if (end) {
       this.leaving = true
-      this.over(end.text)
-      throw new Error(`parley: ${end.text}`)
+      this.over(end)
+      throw failed(end.text, end.fate)
     }
   }
 
   /** connect opens a connection and enters. It returns how that ended if it did not work out. */
-  private async connect(pass: Uint8Array | undefined): Promise<Fate | null> {
+  private async connect(pass: Uint8Array | undefined): Promise<End | null> {
     const { carrier, open } = this.options
     for (const wt of open || carrier === "ws" || !this.server.wt ? [false] : carrier ? [true] : [true, false]) {
       let transport: Transport
@@ -310,10 +315,10 @@ export class World<G extends Game = AnyGame> {
   }
 
   /** enter does the handshake, shows the pass, and is done when the server has told its world. */
-  private enter(transport: Transport, pass: Uint8Array | undefined, patience: number): Promise<Fate | "silent" | null> {
+  private enter(transport: Transport, pass: Uint8Array | undefined, patience: number): Promise<End | "silent" | null> {
     return new Promise((resolve) => {
       let entered = false, began = clock()
-      const stop = (end: Fate | "silent") => {
+      const stop = (end: End | "silent") => {
         clearTimeout(late)
         c.drop()
         resolve(end)
@@ -340,12 +345,13 @@ export class World<G extends Game = AnyGame> {
             } else if (ev.name === "parley.moved") this.moved = decode(ev.data).split(",", 4)
         }
         this.picture.read(now, ev)
-        if (this.picture.failure && !this.leaving) {
+        if (this.picture.failure) {
+          const end: End = { fate: "over", text: this.picture.failure }
           this.leaving = true
           c.close()
           clearTimeout(late)
-          if (entered) this.over(this.picture.failure)
-          else resolve({ fate: "over", text: this.picture.failure })
+          if (entered) this.over(end)
+          else resolve(end)
         }
         if (ev.kind !== "message" || ev.name !== "parley.world" || entered || this.leaving) return
         entered = true
@@ -366,11 +372,11 @@ export class World<G extends Game = AnyGame> {
   }
 
   /** lose notes that the connection is lost, and comes back if that makes sense. */
-  private lose(end: { fate: string; text: string }, lasted: number): void {
+  private lose(end: End, lasted: number): void {
     this.connection = null
     if (this.state === "ended") return
     if (this.leaving || end.fate !== "lost" || !this.session) {
-      this.over(end.text)
+      this.over(end)
       return
     }
     this.picture.lost()
@@ -382,7 +388,7 @@ export class World<G extends Game = AnyGame> {
   /** comeBack tries until the player is there again, or its place is no longer held. */
   private async comeBack(tries: number): Promise<void> {
     const until = clock() + this.hold * 1000, tokens = [this.session, this.previous].filter((t) => t)
-    let end = { fate: "lost", text: "the connection was lost" }
+    let end: End = { fate: "lost", text: "the connection was lost" }
     while (tokens.length > 0) {
       const wait = (waits[tries++] ?? 2000) * (.75 + Math.random() / 2)
       if (clock() + wait > until) break
@@ -404,7 +410,7 @@ export class World<G extends Game = AnyGame> {
         tries--
       }
     }
-    this.over(end.fate === "lost" ? "the connection was lost" : end.text)
+    this.over(end)
   }
 
   /** look asks what the server says of itself, before each dial: the certificates of one that was started again are others. It reports whether it is there. */
@@ -419,18 +425,18 @@ export class World<G extends Game = AnyGame> {
 }
 
 /** ending says what the end of a connection means for a player who would come back. */
-function ending(ev: Extract<Event, { kind: "closed" }>, entered: boolean): Fate {
-  const text = ev.text || ev.reason
-  switch (ev.reason) {
-    case "protocol": case "overflow": case "closed": return { fate: "over", text }
-    case "rejected": return { fate: refusals.includes(ev.text) ? "refused" : "lost", text }
-    case "peer":
-      if (ev.text === "" || ev.text === "server closing") return { fate: "lost", text: ev.text || "the connection was lost" }
-      if (!entered) return { fate: refusals.includes(ev.text) ? "refused" : "lost", text }
-      return { fate: "over", text } // kicked, or resumed elsewhere
+function ending({ reason, text }: Extract<Event, { kind: "closed" }>, entered: boolean): End {
+  let fate: Fate = "lost"
+  switch (reason) {
+    case "protocol": case "overflow": case "closed": fate = "over"; break
+    case "peer": case "rejected":
+      if (text && text !== "server closing") fate = entered ? "over" : refusals.includes(text) ? "refused" : "busy" // over: kicked, or resumed elsewhere
   }
-  return { fate: "lost", text }
+  return { fate, text: text || "the connection was lost" }
 }
+
+/** failed returns an error of join. Without a fate it is the page's own, or that of a server that has decided. */
+function failed(text: string, fate?: Fate): Error { return Object.assign(new Error("parley: " + text), { fate }) }
 
 function sessionPass(token: string): Uint8Array { return new Uint8Array([0x53, ...bytesOfHex(token)]) }
 
@@ -452,34 +458,35 @@ async function ask(url: string, patience: number, init: RequestInit = {}): Promi
   try {
     answer = await fetch(url, { ...init, signal: AbortSignal.timeout(patience) })
   } catch {
-    throw new Error(`parley: no server answers at ${url}: check the address`)
+    throw failed(`no server answers at ${url}: check the address`, "lost")
   }
   const body = answer.status === 204 ? null : await answer.json().catch(() => ({}))
-  if (!answer.ok) throw new Error(`parley: the server refuses ${url}: ${body?.error ?? answer.status}`)
+  // What has no error of ours is from a proxy whose server is gone.
+  if (!answer.ok) throw failed(`the server refuses ${url}: ${body?.error ?? answer.status}`, body?.error && answer.status !== 429 ? "over" : "lost")
   return body
 }
 
 async function fetchServer(base: string, patience: number): Promise<Server> {
   const s = await ask(base + "/play/server", patience)
-  if (!s?.schema) throw new Error(`parley: ${base} is no server of this version: it tells no schema`)
+  if (!s?.schema) throw failed(`${base} is no server of this version: it tells no schema`)
   return s
 }
 
 /** join joins a game. It is done when the server has let the player in, and its error is a sentence that can be shown. */
 export async function join<G extends Game = AnyGame>(url: string, options: JoinOptions<G> = {}): Promise<World<G>> {
   const base = new URL(url, (globalThis as any).location?.href).href.replace(/\/+$/, "")
-  if (!options.open && !globalThis.WebSocket) throw new Error("parley: there is no WebSocket here: browsers and Node 22 have one")
+  if (!options.open && !globalThis.WebSocket) throw failed("there is no WebSocket here: browsers and Node 22 have one")
   options.onstate?.("connecting", "")
   const server = options.server ?? await fetchServer(base, 5000)
   if (options.game && options.game.fingerprint !== server.fingerprint) {
-    throw new Error(`parley: the server plays another game or version (${server.fingerprint}) than this page: write its types anew with "parley schema --ts"`)
+    throw failed(`the server plays another game or version (${server.fingerprint}) than this page: write its types anew with "parley schema --ts"`)
   }
   if (options.match !== undefined && !options.session) {
     const { mode = "", players = 2 } = typeof options.match === "string" ? { mode: options.match } : options.match
     const found = await ask(base + "/play/match", 40_000, {
       method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ name: options.name ?? "", mode, players }),
     })
-    if (!found) throw new Error("parley: nobody was found to play with: try again")
+    if (!found) throw failed("nobody was found to play with: try again")
     options = { ...options, ticket: found.ticket }
   }
   const world = new World<G>(base, server, options)

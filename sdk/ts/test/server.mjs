@@ -31,7 +31,7 @@ export async function serve(more = []) {
     }
     await pause(30) // the file is written whole before it is there under its name
     const said = JSON.parse(readFileSync(ready, "utf8"))
-    s.addresses = { play: said.play, replica: said.dialects?.replica ?? said.replica }
+    s.addresses = { play: said.play, replica: said.dialects?.replica ?? said.replica, web: said.web }
     s.url = `http://${said.play}`
   }
   s.stop = async (signal = "SIGTERM") => {
