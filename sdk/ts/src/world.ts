@@ -325,6 +325,8 @@ export class World<G extends Game = AnyGame> {
       }
       let late = setTimeout(() => stop("silent"), patience)
       const c = new Connection(transport, { pass }, (now, ev) => {
+        // Who has left meanwhile is let in first: the place of a pass that was shown is given up by a goodbye of the player who has it.
+        if (this.leaving && ev.kind !== "closed" && ev.kind !== "connected") return c.close()
         switch (ev.kind) {
           case "connected":
             clearTimeout(late)

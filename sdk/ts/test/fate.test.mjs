@@ -4,6 +4,7 @@ import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
 import { join as path } from "node:path"
 import { join } from "../src/world.ts"
+import { openWebSocket } from "../src/transport.ts"
 import { serve, until } from "./server.mjs"
 
 /** end returns how a world ends. */
@@ -47,6 +48,41 @@ test("an error of join says whether to try again", { timeout: 60_000 }, async ()
     await server.stop()
     assert.equal(await fate({ name: "bob" }), "lost")
   } finally {
+    await server.end()
+  }
+})
+
+// A player who leaves while its page is coming back does not stay in the game until its place is no longer held.
+test("who leaves while it comes back is gone", { timeout: 60_000 }, async () => {
+  const server = await serve()
+  const links = []
+  let ann, bob
+  const open = async () => {
+    const t = await openWebSocket(server.url.replace("http", "ws") + "/ws/replica", 5000)
+    links.push(t)
+    if (links.length === 2) {
+      const { send } = t
+      t.send = (b) => {
+        t.send = send
+        send(b)
+        ann.leave() // its handshake has begun
+      }
+    }
+    return t
+  }
+  try {
+    bob = await join(server.url, { name: "bob", carrier: "ws" })
+    ann = await join(server.url, { name: "ann", open })
+    await until(() => "both", () => ann.session && bob.players.length === 2)
+    await new Promise((done) => setTimeout(done, 300)) // until the token is acknowledged
+    links[0].onmessage = () => {}
+    links[0].close()
+    await until(() => "a second connection", () => links.length === 2)
+    await until(() => `ann to be gone: ${JSON.stringify(bob.players)}`, () => bob.players.length === 1, 8_000)
+    assert.equal(ann.state, "ended")
+  } finally {
+    ann?.leave()
+    bob?.leave()
     await server.end()
   }
 })
