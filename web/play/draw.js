@@ -10,8 +10,6 @@ export class View {
   scale = 4
   x = 0
   y = 0
-  shake = 0
-  seen = false
 
   constructor(canvas) {
     this.canvas = canvas

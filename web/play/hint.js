@@ -9,7 +9,6 @@ export class Hint {
   began = performance.now()
   walked = false
   threw = false
-  spoke = false
   quietSince = 0
 
   /** of returns the sentence for now: others is the number in sight, here that of all in the room. */
