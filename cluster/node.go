@@ -73,11 +73,10 @@ type Node struct {
 	server   *server.Server // nil with URLs
 	fails    chan string    // what it says when it cannot write
 
-	ready    chan struct{}         // closed when the buckets are there
-	unready  atomic.Pointer[error] // why they are not
-	unmet    atomic.Pointer[error] // why the last try to connect has failed
-	replicas int
-	buckets  // once it is ready
+	ready   chan struct{}         // closed when the streams and buckets are there
+	unready atomic.Pointer[error] // why they are not
+	unmet   atomic.Pointer[error] // why the last try to connect has failed
+	buckets                       // once it is ready
 
 	mu      sync.Mutex
 	rooms   map[string]*Room // nil once the node is closed
@@ -155,8 +154,8 @@ func (n *Node) Wait(ctx context.Context) error {
 		case <-ctx.Done():
 			return n.missing()
 		case <-look.C:
-			if why := n.unready.Load(); why != nil && errors.Is(*why, ErrOtherCluster) {
-				return *why
+			if why := n.unready.Load(); why != nil && hopeless(*why) != nil {
+				return hopeless(*why)
 			}
 		}
 	}
@@ -248,10 +247,10 @@ func (n *Node) prepare() {
 			break
 		}
 		n.unready.Store(&err)
-		switch what := errors.Is(err, ErrOtherCluster); {
-		case what && said != "other":
-			said = "other"
-			n.cfg.Log.Error(err.Error(), "cluster", n.cfg.Name)
+		switch why := hopeless(err); {
+		case why != nil && said != "hopeless":
+			said = "hopeless"
+			n.cfg.Log.Error(why.Error(), "cluster", n.cfg.Name)
 		case said == "":
 			said = "waits"
 			n.cfg.Log.Info("the cluster waits for more nodes", "cluster", n.cfg.Name, "err", firstLine(err))
@@ -266,7 +265,7 @@ func (n *Node) prepare() {
 		return
 	}
 	close(n.ready)
-	n.cfg.Log.Info("the cluster is there", "cluster", n.cfg.Name, "node", NodeName(n.id), "replicas", n.replicas)
+	n.cfg.Log.Info("the cluster is there", "cluster", n.cfg.Name, "node", NodeName(n.id), "replicas", n.kept())
 	if n.cfg.SyncAlways && n.natsServer() == nil {
 		n.cfg.Log.Warn("whether this NATS syncs each entry to the disk cannot be asked: see that it has sync_interval: always, or a loss of power takes up to two minutes of what it has acknowledged")
 	}
@@ -282,6 +281,9 @@ func (n *Node) prepare() {
 		}
 	}
 }
+
+// kept returns how many replicas logs have.
+func (n *Node) kept() int { return n.stream(logName(0)).CachedInfo().Config.Replicas }
 
 // tellRecord tells a room who sequences it.
 func (n *Node) tellRecord(key string, value []byte, revision uint64) {

@@ -29,29 +29,25 @@ func streamOf(key string) uint32 {
 
 func (s shelf) subject() string { return fmt.Sprintf("parley.log.%d.%s", streamOf(s.key), s.key) }
 
-// stream returns the stream of the room's log, and makes it if it is not there.
-func (s shelf) stream(ctx context.Context) (jetstream.Stream, error) {
-	n, number := s.node, streamOf(s.key)
-	name := fmt.Sprintf("parley-log-%d", number)
-	n.mu.Lock()
-	stream := n.streams[name]
-	n.mu.Unlock()
-	if stream != nil {
+// logName is the name of the stream with a number.
+func logName(number uint32) string { return fmt.Sprintf("parley-log-%d", number) }
+
+// logConfig is the stream of logs with a number. Subjects of one stream may not overlap with those of another: the number is part of them. A log has no
+// maximum age: the last entry of a room is what the next one must follow, however long it has slept.
+func logConfig(number uint32) jetstream.StreamConfig {
+	subjects := fmt.Sprintf("parley.log.%d.*", number)
+	return jetstream.StreamConfig{
+		Name: logName(number), Subjects: []string{subjects}, Storage: jetstream.FileStorage, Duplicates: dedupe,
+		RePublish: &jetstream.RePublish{Source: subjects, Destination: "parley.told.{{wildcard(1)}}"},
+	}
+}
+
+// stream returns the stream of the room's log.
+func (s shelf) stream() (jetstream.Stream, error) {
+	if stream := s.node.stream(logName(streamOf(s.key))); stream != nil {
 		return stream, nil
 	}
-	// Subjects of one stream may not overlap with those of another: the number of the stream is part of them.
-	subjects := fmt.Sprintf("parley.log.%d.*", number)
-	stream, err := n.js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: name, Subjects: []string{subjects}, Replicas: n.replicas, Storage: jetstream.FileStorage, Duplicates: dedupe,
-		RePublish: &jetstream.RePublish{Source: subjects, Destination: "parley.told.{{wildcard(1)}}"},
-	})
-	if err != nil {
-		return nil, err
-	}
-	n.mu.Lock()
-	n.streams[name] = stream
-	n.mu.Unlock()
-	return stream, nil
+	return nil, fmt.Errorf("%w: the node is not ready", ErrUnavailable)
 }
 
 // ended is what NATS says that refuses an append as the subject has no message.
@@ -66,9 +62,6 @@ func isTaken(err error) bool {
 // offer appends an entry to the log, if the log's last entry is after, or if it has none and is to begin anew. It returns its place, or that another is
 // there: it may be this very entry, from a try whose answer was lost. It may also be that there is none, although some are expected.
 func (s shelf) offer(ctx context.Context, after uint64, anew bool, entry []byte) (seq uint64, taken, none bool, err error) {
-	if _, err := s.stream(ctx); err != nil {
-		return 0, false, false, err
-	}
 	expected := after
 	if anew {
 		expected = 0
@@ -92,7 +85,7 @@ func (s shelf) offer(ctx context.Context, after uint64, anew bool, entry []byte)
 
 // isEmpty reports whether the log has no entry at all, though its stream has had the one that was the last: the store has removed what it should have kept.
 func (s shelf) isEmpty(ctx context.Context, last uint64) (bool, error) {
-	stream, err := s.stream(ctx)
+	stream, err := s.stream()
 	if err != nil {
 		return false, err
 	}
@@ -144,7 +137,7 @@ func (s shelf) read(ctx context.Context, slot int) (seq uint64, b []byte, err er
 
 // clear removes all that the store has of the room.
 func (s shelf) clear(ctx context.Context) error {
-	stream, err := s.stream(ctx)
+	stream, err := s.stream()
 	if err != nil {
 		return err
 	}

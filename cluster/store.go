@@ -72,7 +72,7 @@ func (r *Room) lost(ctx context.Context, last uint64) (lost bool, newest uint64,
 
 // fetch reads the first entry behind another. The leader answers: a replica that is behind would say that there is none.
 func (r *Room) fetch(ctx context.Context, o core.Order) (func(), error) {
-	s, err := r.stream(ctx)
+	s, err := r.stream()
 	if err != nil {
 		return nil, err
 	}
@@ -117,9 +117,6 @@ func (r *Room) bid(ctx context.Context, o core.Order) (func(), error) {
 
 // load reads the newest snapshot, or the one before it if that cannot be read.
 func (r *Room) load(ctx context.Context) (func(), error) {
-	if _, err := r.stream(ctx); err != nil {
-		return nil, err
-	}
 	seqs, err := r.seqs(ctx)
 	if err != nil {
 		return nil, err
@@ -169,7 +166,7 @@ func (r *Room) save(ctx context.Context, o core.Order) error {
 	if behind == 0 {
 		return nil
 	}
-	s, err := r.stream(ctx)
+	s, err := r.stream()
 	if err != nil {
 		return err
 	}

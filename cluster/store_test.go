@@ -18,7 +18,7 @@ func TestALogHasNoAge(t *testing.T) {
 	patient.Until(t, "the streams of the logs", func() bool {
 		for i := range logStreams {
 			s := shelf{node: n, key: keyIn(t, uint32(i))}
-			stream, err := s.stream(t.Context())
+			stream, err := s.stream()
 			if err != nil {
 				return false
 			}
@@ -48,7 +48,7 @@ func TestALogThatTheStoreHasLost(t *testing.T) {
 	p := newPlayer(t, Config{Name: "test", URLs: []string{clustertest.NATS(t)}})
 	p.ask(5)
 	patient.Until(t, "requests", func() bool { return p.done() == 5 })
-	s, err := p.room.stream(t.Context())
+	s, err := p.room.stream()
 	if err != nil {
 		t.Fatal(err)
 	}
