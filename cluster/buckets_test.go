@@ -119,6 +119,35 @@ func TestAClusterGrows(t *testing.T) {
 	}
 }
 
+// A node that was alone does not join others: NATS would remove its rooms.
+func TestANodeThatWasAlone(t *testing.T) {
+	t.Parallel()
+	addrs, dir := freePorts(t, 3), t.TempDir()
+	alone := Config{Listen: addrs[0], Dir: dir}
+	n := newNode(t, alone)
+	if _, err := n.CreateRoom(t.Context(), "main", []byte("settings")); err != nil {
+		t.Fatal(err)
+	}
+	n.Close()
+	if n, err := Start(Config{Name: "test", Listen: addrs[0], Peers: addrs[1:], Dir: dir}); !errors.Is(err, ErrAlone) {
+		t.Error(err)
+		n.Close()
+	}
+	n = newNode(t, alone)
+	if settings, ok, err := n.RoomSettings(t.Context(), "main"); string(settings) != "settings" || !ok || err != nil {
+		t.Errorf("%q, %v, %v", settings, ok, err)
+	}
+	n.Close()
+	cluster := Config{Name: "test", Listen: addrs[1], Peers: []string{addrs[2]}, Dir: t.TempDir()}
+	for range 2 { // a folder of a cluster is taken again
+		n, err := Start(cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Close()
+	}
+}
+
 // Five servers of which two may be lost need five replicas.
 func TestReplicas(t *testing.T) {
 	for _, tt := range []struct {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +31,9 @@ func startServer(n *Node, password string) (*server.Server, error) {
 		return nil, err
 	}
 	if len(c.Peers) > 0 {
+		if wasAlone(c.Dir) {
+			return nil, fmt.Errorf("%w: %s", ErrAlone, c.Dir)
+		}
 		if ip := net.ParseIP(host); c.Advertise == "" && (host == "" || ip != nil && ip.IsUnspecified()) {
 			return nil, fmt.Errorf("cluster: %q is every address of the machine: say in Advertise which one the other nodes reach", c.Listen)
 		}
@@ -65,6 +70,20 @@ func startServer(n *Node, password string) (*server.Server, error) {
 		return nil, fmt.Errorf("cluster: NATS does not listen at %s: is the port taken?", c.Listen)
 	}
 	return s, nil
+}
+
+// ErrAlone means that the folder of a node is of one that was alone.
+var ErrAlone = errors.New("cluster: the folder is of a node that was alone, and NATS removes its logs from a cluster: start this node without peers to keep its rooms, or all nodes with empty folders")
+
+// wasAlone reports whether a folder has streams of a server of NATS that was in no cluster. In one it would take them for what other servers have
+// removed while it was down.
+func wasAlone(dir string) bool {
+	streams, err := os.ReadDir(filepath.Join(dir, "jetstream", server.DEFAULT_GLOBAL_ACCOUNT, "streams"))
+	if err != nil || len(streams) == 0 {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(dir, "jetstream", server.DEFAULT_SYSTEM_ACCOUNT, "_js_", "_meta_"))
+	return errors.Is(err, os.ErrNotExist)
 }
 
 // bothWays wants of whoever connects what is wanted of those that are connected to.
