@@ -3,6 +3,7 @@ package line
 import (
 	"cmp"
 	"errors"
+	"strings"
 	"time"
 
 	"parley/internal/call"
@@ -73,6 +74,31 @@ func fateOf(c *Conn, why error) fate {
 		return loginFate(login.code)
 	}
 	return lost // the system's errors: nobody is there
+}
+
+// bannedWord is what the refusal of a player begins with whose address is banned.
+const bannedWord = "banned"
+
+// mayBeElsewhere reports whether the next address may let in a player whom this one does not: nobody is there, or the server is full, busy
+// or being emptied.
+func mayBeElsewhere(c *Conn, why error) bool {
+	var (
+		atReplica replica.Close
+		atStamp   stamp.Close
+		atRelay   relay.Close
+		text      string
+	)
+	switch {
+	case c != nil && c.refused != "":
+		text = c.refused
+	case errors.As(why, &atReplica):
+		text = atReplica.Text
+	case errors.As(why, &atStamp):
+		text = atStamp.Text
+	case errors.As(why, &atRelay):
+		text = atRelay.Text
+	}
+	return fateOf(c, why) == lost && !strings.HasPrefix(text, bannedWord)
 }
 
 // fateOfText says what the words of a server mean that does not let a player in.

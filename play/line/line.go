@@ -42,8 +42,8 @@ func (w Way) String() string {
 
 // Config sets up a Line. Ways, Schema and Read are required.
 type Config struct {
-	// Ways are where the server is. Dial tries them in turn until one answers, and so does a player who comes back, beginning with
-	// the one of its lost connection. Only replica, relay and duplex have the same sessions, so only those can be mixed.
+	// Ways are where the server is. Dial tries them in turn until one lets the player in, and so does a player who comes back, beginning
+	// with the one of its lost connection. Another is not tried after a refusal that is about the player, such as a wrong password. Only replica, relay and duplex have the same sessions, so only those can be mixed.
 	Ways []Way
 
 	// Game is the name of the game, for errors, and Schema its schema.
@@ -129,6 +129,7 @@ type Line struct {
 	in      chan struct{}      // closed when the server has told its world, or has let in a player whom it tells none
 	done    chan struct{}      // closed when the player is out of the game
 	telling sync.Mutex         // held while Config.Notice runs
+	missed  []error            // of the ways that were tried before the player was in. Owned by Dial, and then by live
 
 	mu       sync.Mutex
 	conn     *Conn           // the former one while the player is away
@@ -153,7 +154,7 @@ func Dial(ctx context.Context, c Config) (*Line, error) {
 		return nil, err
 	}
 	l := &Line{cfg: c, in: make(chan struct{}), done: make(chan struct{})}
-	conn, err := l.begin(ctx)
+	conn, err := l.begin(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -189,22 +190,53 @@ func check(c *Config) error {
 }
 
 // begin makes the first connection, over the first way that answers.
-func (l *Line) begin(ctx context.Context) (*Conn, error) {
-	var missed []error
-	for i := range l.cfg.Ways {
+func (l *Line) begin(ctx context.Context, from int) (*Conn, error) {
+	for i := from; i < len(l.cfg.Ways); i++ {
 		conn, err := l.dial(ctx, hop{Way: l.cfg.Ways[i], way: i}, firstPass(&l.cfg, l.cfg.Ways[i].Dialect))
 		switch {
 		case err == nil:
 			return conn, nil
-		case ctx.Err() != nil || fateOf(nil, err) != lost || !isNobody(err) && !isShut(err):
+		case ctx.Err() != nil || !mayBeElsewhere(nil, err):
 			return nil, err
 		}
-		missed = append(missed, err)
+		l.missed = append(l.missed, err)
 	}
-	if len(missed) == 1 {
-		return nil, missed[0]
+	return nil, telling(l.missed)
+}
+
+// onward makes the next connection, as the server of the first has answered and not let the player in.
+func (l *Line) onward(ctx context.Context, c *Conn, why error) (*Conn, error) {
+	l.missed = append(l.missed, why)
+	next, err := l.begin(ctx, c.way+1)
+	if err != nil {
+		return nil, err
 	}
-	return nil, errors.Join(missed...)
+	l.mu.Lock()
+	l.conn = next // Close ends it from now on
+	leaving := l.leaving
+	l.mu.Unlock()
+	if leaving {
+		next.hangUp()
+	}
+	return next, nil
+}
+
+// telling returns the error that says most about why no way has led into the game: what a server has said, or else that nobody answers.
+func telling(list []error) error {
+	if len(list) == 1 {
+		return list[0]
+	}
+	for _, err := range list {
+		if errors.Is(err, ErrRefused) {
+			return err
+		}
+	}
+	for _, err := range list {
+		if !isNobody(err) {
+			return err
+		}
+	}
+	return errors.Join(list...)
 }
 
 // Entered waits until the server has let the player in. If it does not, the error says why. The world of another game than this

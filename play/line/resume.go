@@ -107,6 +107,15 @@ func (l *Line) live(ctx context.Context, c *Conn) {
 		if how == over && c.entered {
 			end.words = c.says()
 		}
+		if a == nil && !c.entered && ctx.Err() == nil && mayBeElsewhere(c, why) {
+			next, err := l.onward(ctx, c, end.why)
+			if next != nil {
+				c = next
+				continue
+			}
+			how = fateOf(nil, err)
+			end = ending{err, how == refused, ""}
+		}
 		if a == nil || c.entered {
 			if a = l.lose(c, how, a); a == nil {
 				l.end(end)
