@@ -34,8 +34,10 @@ func (f *playFlags) listenWT(at netip.AddrPort, play *web.PlayConfig, l *lobby, 
 		return err
 	}
 	f.wt.Store(server)
-	port := int(server.Addr().Port())
-	tell := func() *web.PlayWT { return &web.PlayWT{Port: port, Hashes: hashes()} }
+	here := server.Addr()
+	tell := func() *web.PlayWT {
+		return &web.PlayWT{Port: int(here.Port()), Hashes: hashes(), Loopback: here.Addr().Unmap().IsLoopback()}
+	}
 	l.wt.Store(&tell)
 	return nil
 }

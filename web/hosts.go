@@ -25,14 +25,36 @@ func known(hosts []string, next http.Handler) http.Handler {
 
 // ours reports whether a Host header is an IP address, localhost, or one of hosts.
 func ours(hosts []string, host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), ".")
+	host = nameOf(host)
 	if _, err := netip.ParseAddr(host); err == nil {
 		return true
 	}
 	return strings.EqualFold(host, "localhost") || slices.ContainsFunc(hosts, func(h string) bool { return h != "" && strings.EqualFold(h, host) })
+}
+
+// nameOf returns the name or the address in a Host header, without its port.
+func nameOf(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), ".")
+}
+
+// isLoopback reports whether a Host header is that of a client on this machine.
+func isLoopback(host string) bool {
+	name := nameOf(host)
+	addr, err := netip.ParseAddr(name)
+	return err == nil && addr.Unmap().IsLoopback() || strings.EqualFold(name, "localhost")
+}
+
+// elsewhere reports whether a request comes from a page of another host, at whatever port.
+func elsewhere(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return false
+	}
+	u, err := url.Parse(origin)
+	return err != nil || u.Host == "" || !strings.EqualFold(nameOf(u.Host), nameOf(r.Host))
 }
 
 // foreign reports whether a request comes from a page of another origin.

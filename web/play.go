@@ -208,7 +208,7 @@ func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if f := p.page[r.URL.Path]; f != nil {
-		h.Set("Content-Security-Policy", policyFor(r.Host, p.Lobby.About().WebTransport))
+		h.Set("Content-Security-Policy", policyFor(r.Host, p.webTransport(r)))
 		f.ServeHTTP(w, r)
 		return
 	}
@@ -258,12 +258,13 @@ func (p *play) mayCall(from netip.Addr) bool {
 	return p.calls.Allow(p.clock(), admission.Host(from), playCallCost)
 }
 
-// MayConnect refuses a request for a session by the name that it asks for, and by the site that its page is from.
+// MayConnect refuses a request for a session of WebTransport by the name that it asks for, and by the site that its page is from. Its port is another
+// than that of the page if a proxy serves the page, or if the UDP port of that number was in use.
 func (c *PlayConfig) MayConnect(r *http.Request) error {
 	switch {
 	case !ours(c.Hosts, r.Host):
 		return errors.New("this server is not known by that name; ask by its address, or add the name to --play-hosts")
-	case foreign(r) && !c.allows(r.Header.Get("Origin")):
+	case elsewhere(r) && !c.allows(r.Header.Get("Origin")):
 		return errors.New("this is not for pages of other sites; --play-origins can name them")
 	}
 	return nil
@@ -295,8 +296,17 @@ func (p *play) server(_ http.ResponseWriter, r *http.Request, _ netip.Addr) (int
 		a.Address = reachable(a.Address, r.Host)
 		dialects[name] = a
 	}
-	s.Dialects = dialects
+	s.Dialects, s.WebTransport = dialects, p.webTransport(r)
 	return http.StatusOK, s, nil
+}
+
+// webTransport returns where the client of a request finds WebTransport; nil if it is off, or out of reach: a page would wait for it in vain.
+func (p *play) webTransport(r *http.Request) *PlayWT {
+	wt := p.Lobby.About().WebTransport
+	if wt != nil && wt.Loopback && !(isLoopback(r.Host) && p.source(r).Unmap().IsLoopback()) {
+		return nil
+	}
+	return wt
 }
 
 // match answers /play/match.

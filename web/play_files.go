@@ -68,7 +68,7 @@ func (p *play) serveFile(w http.ResponseWriter, r *http.Request) bool {
 	if about, err = file.Stat(); !ok || err != nil || !about.Mode().IsRegular() {
 		return false
 	}
-	w.Header().Set("Content-Security-Policy", withWasm(policyFor(r.Host, p.Lobby.About().WebTransport)))
+	w.Header().Set("Content-Security-Policy", withWasm(policyFor(r.Host, p.webTransport(r))))
 	if !pageHead(w, r, kind) {
 		return true
 	}

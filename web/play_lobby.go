@@ -38,6 +38,9 @@ type PlayServer struct {
 type PlayWT struct {
 	Port   int      `json:"port" doc:"the UDP port"`
 	Hashes []string `json:"hashes,omitempty" doc:"the SHA-256 of the server's certificate and of the next one, in hex; not there if an authority vouches for the certificate"`
+
+	// Loopback says that only this machine reaches it. Others are not told of it.
+	Loopback bool `json:"-"`
 }
 
 // PlayAddress is where a dialect listens.

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"net/http/httptest"
+	"net/netip"
 	"regexp"
 	"strings"
 	"testing"
@@ -89,4 +91,82 @@ func TestThePolicyNamesWebTransport(t *testing.T) {
 	if got := policyFor("game.example", nil); got != playPolicy {
 		t.Errorf("without WebTransport: %s", got)
 	}
+}
+
+// A session of WebTransport is at another port than its page behind a proxy, or if the UDP port was in use. "Pages of the same host are always accepted"
+// (docs/serve.md), and those of another host only if they are named.
+func TestWhoMayConnectOverWebTransport(t *testing.T) {
+	c := PlayConfig{Hosts: []string{"game.example"}, Origins: []string{"https://site.example"}}
+	for _, tt := range []struct {
+		host, origin string
+		may          bool
+	}{
+		{"game.example:8000", "https://game.example", true},
+		{"game.example:8000", "https://GAME.example:8443", true},
+		{"game.example:8000", "", true},
+		{"game.example:8000", "https://site.example", true},
+		{"game.example:8000", "https://evil.example", false},
+		{"game.example:8000", "https://game.example.evil.example", false},
+		{"game.example:8000", "https://evil.example:8000", false},
+		{"game.example:8000", "null", false},
+		{"game.example:8000", "https://", false},
+		{"evil.example:8000", "https://evil.example", false},
+		{"[2001:db8::1]:8000", "https://[2001:db8::1]", true},
+		{"[2001:db8::1]:8000", "https://[2001:db8::2]", false},
+		{"127.0.0.1:8000", "http://127.0.0.1:80", true},
+	} {
+		r := httptest.NewRequest("CONNECT", "/wt/replica", nil)
+		r.Host = tt.host
+		if tt.origin != "" {
+			r.Header.Set("Origin", tt.origin)
+		}
+		if err := c.MayConnect(r); (err == nil) != tt.may {
+			t.Errorf("a page of %q at %q: %v", tt.origin, tt.host, err)
+		}
+	}
+	if w := newPlayTest(t, c).call("GET", "/ws/replica", "198.51.100.1:5", "", "Host: game.example:8000", "Origin: https://game.example"); w.Code != 403 {
+		t.Errorf("a page of another port asks over HTTP: status %d", w.Code)
+	}
+}
+
+// Only players of this machine are told of WebTransport at a loopback address: others would wait for it in vain.
+func TestWhoIsToldOfWebTransport(t *testing.T) {
+	for _, tt := range []struct {
+		loopback           bool
+		host, peer, header string
+		told               bool
+	}{
+		{false, "game.example", "198.51.100.1:5", "", true},
+		{true, "127.0.0.1:8000", "127.0.0.1:5", "", true},
+		{true, "localhost:8000", "127.0.0.1:5", "", true},
+		{true, "[::1]:8000", "[::1]:5", "", true},
+		{true, "game.example", "127.0.0.1:5", "", false},                                // a proxy that passes the name on
+		{true, "127.0.0.1:8000", "127.0.0.1:5", "X-Forwarded-For: 198.51.100.1", false}, // and one that does not
+	} {
+		x := newPlayTest(t, PlayConfig{Hosts: []string{"game.example"}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+		x.play.Lobby = lobbyWithWT{x.lobby, &PlayWT{Port: 8000, Loopback: tt.loopback}}
+		headers := []string{"Host: " + tt.host}
+		if tt.header != "" {
+			headers = append(headers, tt.header)
+		}
+		about, page := x.call("GET", "/play/server", tt.peer, "", headers...), x.call("GET", "/", tt.peer, "", headers...)
+		if told := strings.Contains(about.Body.String(), `"wt":{"port":8000}`); about.Code != 200 || told != tt.told {
+			t.Errorf("%+v: %d, %s", tt, about.Code, about.Body)
+		}
+		if may := strings.Contains(page.Header().Get("Content-Security-Policy"), "https://game.example:8000"); tt.host == "game.example" && may != tt.told {
+			t.Errorf("%+v: the policy is %q", tt, page.Header().Get("Content-Security-Policy"))
+		}
+	}
+}
+
+// lobbyWithWT is a server with WebTransport.
+type lobbyWithWT struct {
+	*fakeLobby
+	wt *PlayWT
+}
+
+func (l lobbyWithWT) About() PlayServer {
+	about := l.fakeLobby.About()
+	about.WebTransport = l.wt
+	return about
 }
