@@ -14,6 +14,15 @@ const (
 	// storeTime bounds how long a call of the store may take. The core asks again after a second, so a later answer is of no use.
 	storeTime = 5 * time.Second
 
+	// snapshotRate is how many bytes of a snapshot the slowest store takes or gives in a second, beyond storeTime: 10 MiB may take 15 s to read.
+	snapshotRate = 1 << 20
+
+	// readEach is how long a snapshot that is read may bring nothing until it is read once more beside: its answers may be lost.
+	readEach = 900 * time.Millisecond
+
+	// sayEach is how often a node says of a room that its snapshots fail.
+	sayEach = time.Minute
+
 	// appendTime bounds an append: behind it comes the next try.
 	appendTime = 900 * time.Millisecond
 

@@ -61,10 +61,11 @@ type Room struct {
 	stopped bool
 	fits    atomic.Bool // the room is of this node's schema
 
-	mu    sync.Mutex
-	calls sync.WaitGroup
-	ended bool // nothing is called any more
-	seen  seen
+	mu      sync.Mutex
+	calls   sync.WaitGroup
+	ended   bool // nothing is called any more
+	seen    seen
+	pending pending
 }
 
 // Open begins this node's part of a room: it loads the world, follows the log, and makes entries when it is the sequencer. Call it on
@@ -262,7 +263,16 @@ func (r *Room) carryOut(o core.Order) {
 		if o.Kind == core.Append { // the world makes the next one in the same place
 			o.Bytes = append([]byte(nil), o.Bytes...)
 		}
-		r.spawn(func() { r.call(o) })
+		if r.begins(time.Now(), o) {
+			r.spawn(func() {
+				for next := &o; next != nil; {
+					answer := r.call(*next)
+					if next = r.ends(o.Kind); answer != nil {
+						r.post(answer)
+					}
+				}
+			})
+		}
 	}
 }
 
@@ -279,33 +289,34 @@ func (r *Room) stop(why error) {
 	}
 }
 
-// call has the store do something. What is not answered the core asks again.
-func (r *Room) call(o core.Order) {
-	limit := storeTime
-	if o.Kind == core.Append {
+// call has the store do something, and returns how the core is told. What is not answered the core asks again.
+func (r *Room) call(o core.Order) (answer func()) {
+	limit := storeTime // for what a Load asks before it reads
+	switch o.Kind {
+	case core.Append:
 		limit = appendTime
+	case core.Save:
+		limit = timeFor(2 * int64(len(o.Bytes))) // it is read back
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, limit)
 	defer cancel()
 	select {
 	case <-r.node.ready:
 	case <-ctx.Done():
-		return
+		return nil
 	}
 	if !r.fits.Load() && !r.check(ctx) {
-		return
+		return nil
 	}
 	answer, err := r.store(ctx, o)
 	if err != nil {
 		if r.ctx.Err() == nil {
 			r.node.count(func(s *Stats) { s.Unanswered++ })
-			r.node.cfg.Log.Debug("the store does not answer", "room", r.name, "order", o.Kind.String(), "err", err)
+			r.fails(o, err)
 		}
-		return
+		return nil
 	}
-	if answer != nil {
-		r.post(answer)
-	}
+	return answer
 }
 
 // check reports whether the room is of this node's schema. One that is not in the directory is its owner's affair.

@@ -99,23 +99,24 @@ func (s shelf) isEmpty(ctx context.Context, last uint64) (bool, error) {
 // slots are where the newest two snapshots of a room are.
 var slots = [2]string{".0", ".1"}
 
-// seqs returns of which entries the room's snapshots are, 0 for none.
-func (s shelf) seqs(ctx context.Context) (seqs [2]uint64, err error) {
+// seqs returns of which entries the room's snapshots are, 0 for none, and how many bytes they have.
+func (s shelf) seqs(ctx context.Context) (seqs [2]uint64, sizes [2]int64, err error) {
 	for i, slot := range slots {
 		info, err := s.node.snapshots.GetInfo(ctx, s.key+slot)
 		if errors.Is(err, jetstream.ErrObjectNotFound) {
 			continue
 		}
 		if err != nil {
-			return seqs, err
+			return seqs, sizes, err
 		}
+		sizes[i] = int64(min(info.Size, maxSnapshot))
 		seqs[i], _ = strconv.ParseUint(info.Metadata["seq"], 10, 64)
 	}
-	return seqs, nil
+	return seqs, sizes, nil
 }
 
-// read reads a snapshot, and of which entry it is.
-func (s shelf) read(ctx context.Context, slot int) (seq uint64, b []byte, err error) {
+// read reads a snapshot, and of which entry it is. It calls moves whenever some of it has come.
+func (s shelf) read(ctx context.Context, slot int, moves func()) (seq uint64, b []byte, err error) {
 	o, err := s.node.snapshots.Get(ctx, s.key+slots[slot])
 	if err != nil {
 		return 0, nil, err
@@ -128,11 +129,23 @@ func (s shelf) read(ctx context.Context, slot int) (seq uint64, b []byte, err er
 	if seq, err = strconv.ParseUint(info.Metadata["seq"], 10, 64); err != nil {
 		return 0, nil, err
 	}
-	b, err = io.ReadAll(io.LimitReader(o, maxSnapshot))
+	b, err = io.ReadAll(io.LimitReader(moving{o, moves}, maxSnapshot))
 	if err == nil {
 		err = o.Error()
 	}
 	return seq, b, err
+}
+
+// moving says when some has been read.
+type moving struct {
+	io.Reader
+	moves func()
+}
+
+func (m moving) Read(b []byte) (int, error) {
+	n, err := m.Reader.Read(b)
+	m.moves()
+	return n, err
 }
 
 // clear removes all that the store has of the room.

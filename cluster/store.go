@@ -66,7 +66,7 @@ func (r *Room) lost(ctx context.Context, last uint64) (lost bool, newest uint64,
 			return false, 0, err
 		}
 	}
-	seqs, err := r.seqs(ctx)
+	seqs, _, err := r.seqs(ctx)
 	return err == nil, max(seqs[0], seqs[1]), err
 }
 
@@ -117,7 +117,7 @@ func (r *Room) bid(ctx context.Context, o core.Order) (func(), error) {
 
 // load reads the newest snapshot, or the one before it if that cannot be read.
 func (r *Room) load(ctx context.Context) (func(), error) {
-	seqs, err := r.seqs(ctx)
+	seqs, sizes, err := r.seqs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +129,14 @@ func (r *Room) load(ctx context.Context) (func(), error) {
 		if seqs[i] == 0 {
 			continue
 		}
-		seq, b, err := r.read(ctx, i) // another may be in its place by now
+		ctx, cancel := context.WithTimeout(r.ctx, timeFor(sizes[i]))
+		seq, b, err := r.read(ctx, i, func() { r.moves(time.Now()) }) // another may be in its place by now
+		late := ctx.Err() != nil
+		cancel()
 		if err == nil {
 			return func() { r.core.HandleSnapshot(time.Now(), seq, b) }, nil
 		}
-		if ctx.Err() != nil {
+		if late {
 			return nil, err
 		}
 		r.node.cfg.Log.Error("a snapshot cannot be read", "room", r.name, "err", err)
@@ -146,7 +149,7 @@ func (r *Room) load(ctx context.Context) (func(), error) {
 
 // save keeps a snapshot in the place of the older one, reads it back, and removes the entries that neither needs.
 func (r *Room) save(ctx context.Context, o core.Order) error {
-	seqs, err := r.seqs(ctx)
+	seqs, _, err := r.seqs(ctx)
 	if err != nil || seqs[0] >= o.Seq || seqs[1] >= o.Seq {
 		return err
 	}
@@ -158,7 +161,7 @@ func (r *Room) save(ctx context.Context, o core.Order) error {
 	if _, err := r.node.snapshots.Put(ctx, meta, bytes.NewReader(o.Bytes)); err != nil {
 		return err
 	}
-	seq, back, err := r.read(ctx, older)
+	seq, back, err := r.read(ctx, older, func() {})
 	if err != nil || seq != o.Seq || !bytes.Equal(back, o.Bytes) {
 		return fmt.Errorf("the snapshot does not read as it was written: %w", errors.Join(err))
 	}

@@ -58,7 +58,7 @@ func TestALogThatTheStoreHasLost(t *testing.T) {
 	p.ask(5)
 	patient.Until(t, "requests after the loss", func() bool { return p.done() == 10 })
 	patient.Until(t, "a snapshot, as those who come now cannot begin with the first entry", func() bool {
-		seqs, err := p.room.seqs(t.Context())
+		seqs, _, err := p.room.seqs(t.Context())
 		return err == nil && seqs != [2]uint64{}
 	})
 	again := newPlayer(t, Config{Name: "test", URLs: []string{p.node.cfg.URLs[0]}})
