@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/arena"
+	"parley/internal/kit/chance"
 	"parley/play/line"
 	"parley/play/message"
 	"parley/play/picture"
@@ -45,5 +46,25 @@ func TestNothingComesBehindTheEnd(t *testing.T) {
 		if want := []EventKind{Here, Said, tt.last}; !slices.Equal(told, want) {
 			t.Errorf("told %v, want %v", told, want)
 		}
+	}
+}
+
+// At adds no allocation to those of the core, which makes none.
+func TestAtAllocatesNothing(t *testing.T) {
+	if chance.Race {
+		t.Skip("the race detector allocates")
+	}
+	core, err := picture.New(arena.Game(), picture.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, now := &Client{core: core, wake: make(chan struct{}, 1)}, time.Now()
+	if n := testing.AllocsPerRun(200, func() {
+		now = now.Add(time.Millisecond)
+		for range c.At(now).Events() {
+			t.Error("an event of nothing")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations a frame", n)
 	}
 }
