@@ -16,6 +16,7 @@ import (
 	"parley/account/storetest"
 	"parley/arena"
 	"parley/client"
+	"parley/internal/patient"
 	"parley/internal/plain"
 	"parley/world"
 )
@@ -217,18 +218,14 @@ func TestJoinOverEachDialect(t *testing.T) {
 			u.quits()
 		})
 	}
-	for begin := s.WorldStats().Ticks; ; {
+	begin := s.WorldStats().Ticks
+	patient.Until(t, "all have left", func() bool {
 		left, err := s.Players()
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || len(left) > 0 && s.WorldStats().Ticks-begin > 600 {
+			t.Fatalf("%v are left: %v", left, err)
 		}
-		if len(left) == 0 {
-			break
-		}
-		if s.WorldStats().Ticks-begin > 600 {
-			t.Fatalf("%v are left", left)
-		}
-	}
+		return len(left) == 0
+	})
 }
 
 // "--realm-profile miko adds the config extension (player speed f32, ball cooldown u16, ball speed f32, ball
