@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -65,23 +63,6 @@ func (n *Node) listing(ctx context.Context, name string) (l listing, ok bool, er
 	return l, true, nil
 }
 
-// Rooms returns the names of all rooms of the cluster, in order.
-func (n *Node) Rooms(ctx context.Context) (names []string, err error) {
-	err = n.settle(ctx, "list rooms", func(ctx context.Context) error {
-		keys, err := n.directory.Keys(ctx)
-		if err != nil && !errors.Is(err, jetstream.ErrNoKeysFound) {
-			return err
-		}
-		set := map[string]bool{}
-		for _, key := range keys {
-			set[nameOf(key)] = true
-		}
-		names = slices.Sorted(maps.Keys(set))
-		return nil
-	})
-	return names, err
-}
-
 // ChangeRoom has a room have other settings, if it has those of before. It returns the settings that it has then, nil if there is no such room. The
 // room's log is that of its settings: it begins anew.
 func (n *Node) ChangeRoom(ctx context.Context, name string, before, after []byte) (now []byte, err error) {
@@ -115,23 +96,8 @@ func (n *Node) ChangeRoom(ctx context.Context, name string, before, after []byte
 	return now, err
 }
 
-// EndRoom takes a room out of the directory and removes its log and its snapshots. All nodes are told, and close it.
-func (n *Node) EndRoom(ctx context.Context, name string) error {
-	settings, _, err := n.RoomSettings(ctx, name)
-	if err != nil {
-		return err
-	}
-	key, err := token(name)
-	if err != nil {
-		return err
-	}
-	if err := n.remove(ctx, n.directory, key); err != nil {
-		return err
-	}
-	return n.ClearRoom(ctx, name, settings)
-}
-
-// EndRoomOf is EndRoom of the room that has these settings, and of none that came after it. It returns false if there is no such room any more.
+// EndRoomOf takes the room that has these settings out of the directory, and none that came after it, and removes its log and its snapshots. All nodes are
+// told, and close it. It returns false if there is no such room any more.
 func (n *Node) EndRoomOf(ctx context.Context, name string, settings []byte) (ended bool, err error) {
 	key, err := token(name)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -66,19 +65,18 @@ func TestDirectory(t *testing.T) {
 			t.Fatalf("%q again: %v, %v", name, created, err)
 		}
 	}
-	if names, err := b.Rooms(ctx); err != nil || !slices.Equal(names, []string{odd, "c", "main"}) {
-		t.Errorf("rooms: %q, %v", names, err)
-	}
 	b.WatchRooms(late.tell)
 	all := map[string]string{"main": "of main", odd: "of " + odd, "c": "of c"}
 	for _, w := range []*board{&early, &late} {
 		until(t, "the rooms that are there", func() bool { return w.is(all) })
 	}
-	if err := b.EndRoom(ctx, "c"); err != nil {
-		t.Fatal(err)
+	if ended, err := b.EndRoomOf(ctx, "c", []byte("of c")); !ended || err != nil {
+		t.Fatal(ended, err)
 	}
-	if err := b.EndRoom(ctx, "never"); err != nil {
-		t.Error(err)
+	for _, name := range []string{"c", "never", "main"} {
+		if ended, err := b.EndRoomOf(ctx, name, []byte("of c")); ended || err != nil {
+			t.Errorf("%s: ended %v, %v", name, ended, err)
+		}
 	}
 	delete(all, "c")
 	for _, w := range []*board{&early, &late} {
@@ -115,7 +113,7 @@ func TestARoomThatEndedBeginsAnew(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("not closed")
 	}
-	if err := p.node.EndRoom(ctx, "main"); err != nil {
+	if err := p.node.ClearRoom(ctx, "main", nil); err != nil {
 		t.Fatal(err)
 	}
 	again := newPlayer(t, Config{Name: "test", URLs: []string{url}})

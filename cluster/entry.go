@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"time"
 
@@ -25,7 +24,7 @@ func spentKey(serial [16]byte) string { return "spent-" + hex.EncodeToString(ser
 func tokenKey(hash [32]byte) string   { return "token-" + hex.EncodeToString(hash[:]) }
 
 // Spend notes that a ticket lets a player into a room: once in the whole cluster, until it expires. A zero time is never. The error is a
-// *SpentError if it has been spent. After any other error, and if the player does not come in after all, call Unspend.
+// *SpentError if it has been spent.
 func (n *Node) Spend(ctx context.Context, serial [16]byte, expires time.Time, room string) error {
 	if _, err := token(room); err != nil {
 		return err
@@ -52,36 +51,7 @@ func spentOf(value []byte) *SpentError {
 	return &SpentError{Room: string(value[16:]), Node: binary.LittleEndian.Uint64(value)}
 }
 
-// Unspend lets a ticket be used again that this node has spent. That of another node stays: the error is a *SpentError.
-func (n *Node) Unspend(ctx context.Context, serial [16]byte) error {
-	key := spentKey(serial)
-	var other *SpentError
-	err := n.settle(ctx, "remove "+key, func(ctx context.Context) error {
-		e, err := n.entry.Get(ctx, key)
-		if errors.Is(err, jetstream.ErrKeyNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if of := spentOf(e.Value()); of.Node != n.id {
-			other = of
-			return nil
-		}
-		return n.entry.Purge(ctx, key, jetstream.LastRevision(e.Revision()), jetstream.PurgeTTL(markerTime))
-	})
-	if err == nil && other != nil {
-		return other
-	}
-	return err
-}
-
-// PutToken notes in which room the session of a token is. Call it before the player is told the token.
-func (n *Node) PutToken(ctx context.Context, hash [32]byte, room string, ttl time.Duration) error {
-	return n.PutTokens(ctx, []Token{{Hash: hash, Room: room, TTL: ttl}})
-}
-
-// PutTokens notes many tokens in the time of one.
+// PutTokens notes in which rooms the sessions of tokens are, of many in the time of one. Call it before the players are told the tokens.
 func (n *Node) PutTokens(ctx context.Context, list []Token) error {
 	for _, t := range list {
 		if _, err := token(t.Room); err != nil {
@@ -136,9 +106,4 @@ func (n *Node) RoomOfToken(ctx context.Context, hash [32]byte) (room string, ok 
 		return "", false, err
 	}
 	return string(e.Value()), true, nil
-}
-
-// ForgetToken forgets a token whose session is over, or that another has replaced.
-func (n *Node) ForgetToken(ctx context.Context, hash [32]byte) error {
-	return n.remove(ctx, n.entry, tokenKey(hash))
 }

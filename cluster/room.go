@@ -164,9 +164,6 @@ func (r *Room) Ask(body []byte) (uint64, error) {
 	return number, err
 }
 
-// Waiting returns how many requests of this node's players the log does not have yet.
-func (r *Room) Waiting() int { return r.core.Waiting() }
-
 // Move gives the room to another node that has a stage of it, or will have. It returns false if this node does not make the room's entries.
 func (r *Room) Move(node uint64) bool {
 	ok := r.core.Move(time.Now(), node)
