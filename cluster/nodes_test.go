@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -43,6 +44,9 @@ func TestNodes(t *testing.T) {
 		}
 		return false
 	})
+	if ids := a.Living(); !slices.Equal(ids, []uint64{a.ID()}) {
+		t.Errorf("with a node that drains, and one of another schema: %x live", ids)
+	}
 	b.SetAbout(about("one", 0, 0))
 	for range 20 {
 		if best("one") == b.ID() {

@@ -55,13 +55,21 @@ func (n *Node) Called(id uint64) string {
 	return NodeName(id)
 }
 
-// Living returns the IDs of the nodes that live and have this node's schema.
+// Living returns the IDs of the nodes that live and have this node's schema, without those that are draining, unless all are.
 func (n *Node) Living() (ids []uint64) {
 	fingerprint := n.fingerprint()
+	var leaving []uint64
 	for _, info := range n.Nodes() {
-		if info.Fingerprint == fingerprint {
+		switch {
+		case info.Fingerprint != fingerprint:
+		case info.Draining:
+			leaving = append(leaving, info.ID)
+		default:
 			ids = append(ids, info.ID)
 		}
+	}
+	if len(ids) == 0 {
+		return leaving
 	}
 	return ids
 }

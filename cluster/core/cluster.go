@@ -71,7 +71,7 @@ type Entry interface {
 
 // Others are the other nodes.
 type Others interface {
-	// Living returns the IDs of the nodes that live and serve the same game, this one among them.
+	// Living returns the IDs of the nodes that live and serve the same game, this one among them. One that is draining is among them only if all are.
 	Living() []uint64
 
 	// Place returns the node that a new room is best given to, and where its players reach it.
