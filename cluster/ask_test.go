@@ -68,11 +68,16 @@ func TestAsk(t *testing.T) {
 	if _, err := all[2].AskNode(t.Context(), 7, "players.*", nil); !errors.Is(err, ErrNoNode) {
 		t.Errorf("no node: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	got, err = all[2].Ask(ctx, "stuck", nil)
-	var silent *SilentError
-	if _, ok := got[all[1].ID()]; !ok || !errors.As(err, &silent) || len(silent.Nodes) != 2 {
-		t.Errorf("one answers, one is stuck, one does not know: %v, %v", got, err)
+	for limit := 200 * time.Millisecond; ; limit *= 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		got, err = all[2].Ask(ctx, "stuck", nil)
+		cancel()
+		var silent *SilentError
+		if _, ok := got[all[1].ID()]; ok && errors.As(err, &silent) && len(silent.Nodes) == 2 {
+			break
+		}
+		if limit > askTime { // a busy machine
+			t.Fatalf("one answers, one is stuck, one does not know: %v, %v", got, err)
+		}
 	}
 }

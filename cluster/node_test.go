@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/cluster/clustertest"
+	"parley/internal/patient"
 )
 
 // player is the owner of a room on a node, in tests.
@@ -104,15 +105,10 @@ func (p *player) done() int {
 	return p.told
 }
 
-// until waits until all that is asked for was run.
+// until waits until something holds.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !ok(); {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not within 30 s", what)
-		}
-		<-time.After(5 * time.Millisecond)
-	}
+	patient.Until(t, what, ok)
 }
 
 // compare fails if two nodes have different states after a tick, and returns how many ticks both have run.
@@ -149,11 +145,7 @@ func newNode(t *testing.T, c Config) *Node {
 		t.Fatal(err)
 	}
 	t.Cleanup(n.Close)
-	select {
-	case <-n.Ready():
-	case <-time.After(30 * time.Second):
-		t.Fatal("the node is not ready within 30 s")
-	}
+	patient.Value(n.Ready())
 	return n
 }
 
