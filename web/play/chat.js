@@ -18,8 +18,12 @@ export class Chat {
     this.form.addEventListener("submit", e => {
       e.preventDefault()
       const text = this.text.value.trim()
-      this.close()
-      if (text) say(text)
+      try {
+        if (text && say(text) === false) throw new Error("not said")
+        this.close()
+      } catch (err) { // the text stays, so that it can be shortened or said again
+        this.add("", err instanceof RangeError ? "This line is too long. Shorten it, or say it in two." : "This line cannot be sent now. Press Enter again in a moment.")
+      }
     })
     this.text.addEventListener("keydown", e => {
       if (e.code !== "Escape") return
