@@ -36,7 +36,7 @@ export function ask({ title, named, warning, fields = [], yes, danger = false, a
     el("button", { type: "button", id: "dialog-no", onclick: () => dialog.close() }, "Cancel"), confirm));
   dialog.replaceChildren(form);
   dialog.showModal();
-  (inputs.length ? inputs[0][1] : byId("dialog-no")).focus(); // Enter alone does not do what cannot be undone
+  (inputs.length && !danger ? inputs[0][1] : byId("dialog-no")).focus(); // Enter alone does not do what cannot be undone
 }
 
 function input(f) {
