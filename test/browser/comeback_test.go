@@ -1,6 +1,9 @@
 package browser
 
 import (
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -93,6 +96,24 @@ func TestFallsBackToWebSocket(t *testing.T) {
 	}
 	if least > 3000 {
 		t.Errorf("the best of five visits took %.0f ms to fall back, want at most 3,000", least)
+	}
+}
+
+// A page that a proxy serves is at another port than WebTransport, which nobody proxies. It plays over WebTransport all the same.
+func TestWebTransportAtAnotherPort(t *testing.T) {
+	t.Parallel()
+	promise.Keeps(t, "T77", "play page", 1)
+	s := serve(t)
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(&url.URL{Scheme: "http", Host: s.addrs["play"]})
+		r.Out.Host = r.In.Host
+	}})
+	t.Cleanup(proxy.Close)
+	p := open(t, proxy.URL+"/")
+	p.strays = true // it asks at the server's own port
+	p.join(t, "ann")
+	if c := value[string](t, p, "parleyPage.game.world.carrier"); c != "wt" {
+		t.Errorf("the carrier is %s, want wt", c)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 // server is a parley that runs.
 type server struct {
+	bin   string // the program
 	dir   string
 	flags []string
 	addrs map[string]string // as the ready file has them
@@ -25,7 +26,13 @@ type server struct {
 // serve starts a server at free ports of this machine. Its players see each other wherever they are.
 func serve(t *testing.T, flags ...string) *server {
 	t.Helper()
-	s := &server{dir: t.TempDir(), flags: flags, addrs: map[string]string{}}
+	return serveGame(t, program, flags...)
+}
+
+// serveGame starts the server of another program.
+func serveGame(t *testing.T, bin string, flags ...string) *server {
+	t.Helper()
+	s := &server{bin: bin, dir: t.TempDir(), flags: flags, addrs: map[string]string{}}
 	for _, name := range []string{"replica", "stamp", "relay", "duplex", "realm", "realm-time", "web", "play"} {
 		s.addrs[name] = "127.0.0.1:0"
 	}
@@ -46,7 +53,7 @@ func (s *server) start(t *testing.T) {
 		}
 		args = append(args, "--"+name, addr)
 	}
-	s.run = spawn(t, append(args, s.flags...)...)
+	s.run = spawnOf(t, s.bin, append(args, s.flags...)...)
 	until(t, "the server is ready", func() bool {
 		if s.run.ended() {
 			t.Fatalf("the server has ended: %s", s.run.said())
@@ -88,9 +95,11 @@ type process struct {
 	text bytes.Buffer
 }
 
-func spawn(t *testing.T, args ...string) *process {
+func spawn(t *testing.T, args ...string) *process { return spawnOf(t, program, args...) }
+
+func spawnOf(t *testing.T, bin string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(program, args...), done: make(chan struct{})}
+	p := &process{cmd: exec.Command(bin, args...), done: make(chan struct{})}
 	for _, line := range os.Environ() { // what PARLEY_ variables there are is for the tests
 		if !strings.HasPrefix(line, "PARLEY_") {
 			p.cmd.Env = append(p.cmd.Env, line)

@@ -38,7 +38,8 @@ addEventListener("keydown", e => {
 	const began = performance.now(), from = ship()
 	requestAnimationFrame(function look() {
 		const t = performance.now() - began
-		if (far(ship(), from) || t > 3000) window.took = t
+		const to = ship()
+		if (from && to && far(to, from) || t > 3000) window.took = t
 		else requestAnimationFrame(look)
 	})
 }, true)
