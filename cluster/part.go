@@ -29,7 +29,7 @@ func (n *Node) Settle(room string, settings []byte) ([]byte, error) {
 
 // Join begins this node's part in a room of these settings: it is Open, for an owner that does not know this package.
 func (n *Node) Join(room string, settings []byte, c core.PartConfig) (core.Part, error) {
-	r, err := n.Open(room, RoomConfig{Log: logOf(room, settings), Period: c.Period, World: c.World, Run: c.Run, Here: c.Here, Stopped: c.Stopped, Hash: c.Hash})
+	r, err := n.Open(room, RoomConfig{Log: logOf(room, settings), Period: c.Period, World: c.World, Run: c.Run, Here: c.Here, Stopped: c.Stopped, Differs: c.Differs, Hash: c.Hash})
 	if err != nil {
 		return nil, err
 	}
@@ -55,13 +55,14 @@ func (n *Node) Called(id uint64) string {
 	return NodeName(id)
 }
 
-// Living returns the IDs of the nodes that live and have this node's schema, without those that are draining, unless all are.
+// Living returns the IDs of the nodes that live and have this node's schema, without others that wait and run no rooms, and without those that are draining,
+// unless all are.
 func (n *Node) Living() (ids []uint64) {
 	fingerprint := n.fingerprint()
 	var leaving []uint64
 	for _, info := range n.Nodes() {
 		switch {
-		case info.Fingerprint != fingerprint:
+		case info.Fingerprint != fingerprint, info.Waits != "" && info.ID != n.id:
 		case info.Draining:
 			leaving = append(leaving, info.ID)
 		default:

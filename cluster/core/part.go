@@ -16,6 +16,10 @@ type PartConfig struct {
 	Here    func(b []byte)
 	Stopped func(why error)
 	Hash    func() uint64
+
+	// Differs, if set, is called when the world's state before a tick was not that of the log: with its snapshot, and one of the sequencer of a few
+	// ticks later, nil if none came. They are for people to look at, and must not be changed. It must not take long.
+	Differs func(tick uint64, mine, theirs []byte)
 }
 
 // A Part is a node's part in a room. Its methods are called as World's are.
