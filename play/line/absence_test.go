@@ -99,7 +99,8 @@ func TestWhichPassIsShownNext(t *testing.T) {
 func TestWhatAnEndMeans(t *testing.T) {
 	in := func() *Conn { return &Conn{entered: true} }
 	said := func(text string, ago time.Duration) *Conn {
-		return &Conn{entered: true, words: text, spoken: time.Now().Add(-ago)}
+		end := time.Unix(1000, 0)
+		return &Conn{entered: true, words: text, spoken: end.Add(-ago), ended: end}
 	}
 	for _, tt := range []struct {
 		line *Conn

@@ -47,6 +47,7 @@ type Conn struct {
 	doubt   error     // the answer of Config.Trust to a certificate that is not the server's
 	words   string    // the server's last line of chat
 	spoken  time.Time // when that came
+	ended   time.Time // when there were no more events
 }
 
 // Reader reads the events of one dialect. The function of the connection's dialect must be set.

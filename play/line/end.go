@@ -179,7 +179,7 @@ func (c *Conn) goodbye() fate {
 
 // says returns the words with which a server has ended a connection, "" if it has said nothing.
 func (c *Conn) says() string {
-	if c == nil || time.Since(c.spoken) > kickMoment {
+	if c == nil || c.ended.Sub(c.spoken) > kickMoment {
 		return ""
 	}
 	return c.words

@@ -177,7 +177,9 @@ func (c *Conn) read(ctx context.Context) error {
 	}
 	defer c.hangUp()
 	c.began = time.Now()
-	return c.run()
+	why := c.run()
+	c.ended = time.Now()
+	return why
 }
 
 // lose notes that the connection is lost, and returns the state of the player who comes back; nil if it does not. before is its
