@@ -163,3 +163,16 @@ func TestReplicas(t *testing.T) {
 		t.Errorf("the operator's NATS: %v", got)
 	}
 }
+
+// A node may end while its streams are being made. What NATS leaves behind then, TestMain knows of.
+func TestANodeThatEndsAsItStarts(t *testing.T) {
+	t.Parallel()
+	for i := range 40 {
+		n, err := Start(Config{Name: "test", Listen: freePorts(t, 1)[0], Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Duration(i) * time.Millisecond)
+		n.Close()
+	}
+}
