@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -11,9 +12,9 @@ import (
 )
 
 // again opens a session. A server that is busy, or has too many handshakes at the moment, is asked again in a while, and so is one that breaks
-// the connection off, but only for retryTime.
-func again(ctx context.Context, open func() (*Session, error)) (*Session, error) {
-	end := time.Now().Add(retryTime)
+// the connection off, but only for patience, or retryTime if that is 0.
+func again(ctx context.Context, patience time.Duration, open func() (*Session, error)) (*Session, error) {
+	end := time.Now().Add(cmp.Or(patience, retryTime))
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		s, err := open()
 		if err == nil || !isPassing(err) {

@@ -32,6 +32,9 @@ type Target struct {
 	// Prompt is how long the server may take to say anything at all. Default: as long as the context lasts.
 	Prompt time.Duration
 
+	// Patience is how long a server that is busy is asked again. Default: three seconds.
+	Patience time.Duration
+
 	// Authorities are those that may vouch for a certificate. Default: the system's. A browser has its own.
 	Authorities *x509.CertPool
 
@@ -56,15 +59,15 @@ type Session struct {
 }
 
 // Dial opens a session. Without a deadline in ctx it gives up after handshakeTime. A server that answers 429 or 503, or breaks the
-// connection off, is asked again for retryTime.
+// connection off, is asked again for t.Patience.
 func Dial(ctx context.Context, t Target) (*Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
 	defer cancel()
 	switch t.Carrier {
 	case WebSocket:
-		return again(ctx, func() (*Session, error) { return dialWebSocket(ctx, t) })
+		return again(ctx, t.Patience, func() (*Session, error) { return dialWebSocket(ctx, t) })
 	case WebTransport:
-		return again(ctx, func() (*Session, error) { return dialWebTransport(ctx, t) })
+		return again(ctx, t.Patience, func() (*Session, error) { return dialWebTransport(ctx, t) })
 	}
 	return nil, fmt.Errorf("call: there is no carrier %q", t.Carrier)
 }

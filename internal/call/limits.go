@@ -35,7 +35,7 @@ const (
 	// handshakeTime bounds a handshake when the context does not: a server that accepts and says nothing.
 	handshakeTime = 10 * time.Second
 
-	// retryTime is how long a server that is busy is asked again, with pauses from firstPause to longestPause: a hundred players behind one
+	// retryTime is Target.Patience: how long a server that is busy is asked again, with pauses from firstPause to longestPause: a hundred players behind one
 	// address who come at once are let in within a second. It is less than a player's patience, who is told why then.
 	retryTime    = 3 * time.Second
 	firstPause   = 100 * time.Millisecond
