@@ -96,7 +96,7 @@ func TestHalfOpenHandshakesAreBounded(t *testing.T) {
 	const most = 24
 	const halves = 60
 	promise.Keeps(t, "T75", "half-open handshakes over WebTransport", halves)
-	g := newGround(t, wt.Config{MaxWaiting: most, ShakeTime: 1500 * time.Millisecond})
+	g := newGround(t, wt.Config{MaxWaiting: most, ShakeTime: 5 * time.Second})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var group sync.WaitGroup
