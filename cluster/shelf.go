@@ -53,10 +53,20 @@ func (s shelf) stream() (jetstream.Stream, error) {
 // ended is what NATS says that refuses an append as the subject has no message.
 const ended = "wrong last sequence: 0"
 
-// isTaken reports whether the store has refused an append because another came first.
+// inProcess is what NATS says of a message whose first try is not settled yet.
+const inProcess = 10158
+
+// isTaken reports whether the store has refused an append because another came first, or because a try of the same is in process: the log says which.
 func isTaken(err error) bool {
 	var api *jetstream.APIError
-	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+	if !errors.As(err, &api) {
+		return false
+	}
+	switch api.ErrorCode {
+	case jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant, inProcess:
+		return true
+	}
+	return false
 }
 
 // offer appends an entry to the log, if the log's last entry is after, or if it has none and is to begin anew. It returns its place, or that another is

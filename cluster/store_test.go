@@ -83,3 +83,15 @@ func TestALogThatTheStoreHasLost(t *testing.T) {
 		t.Errorf("the log of a room that has ended: lost %v, %v", lost, err)
 	}
 }
+
+// What NATS says of an append that is repeated while its first try is in process is a refusal: it is offered again soon.
+func TestATryInProcessIsARefusal(t *testing.T) {
+	for code, want := range map[jetstream.ErrorCode]bool{10071: true, 10164: true, 10158: true, 10077: false} {
+		if got := isTaken(fmt.Errorf("publish: %w", &jetstream.APIError{ErrorCode: code})); got != want {
+			t.Errorf("error %d: taken %v", code, got)
+		}
+	}
+	if isTaken(nil) || isTaken(context.DeadlineExceeded) {
+		t.Error("no answer is a refusal")
+	}
+}
