@@ -27,6 +27,7 @@ type operator struct {
 	plain    bool // realm is without TLS
 	atlas    atlas
 	cluster  *clusterFlags
+	browsers func(dialect string) []web.Address // where a dialect is for browsers
 }
 
 var _ web.Operator = (*operator)(nil)
@@ -37,7 +38,7 @@ func (f *serveFlags) operate(c *web.Config, s *front.Server) error {
 	if err != nil {
 		return fmt.Errorf("--data: the operator's token: %w", err)
 	}
-	c.Token, c.Operator = token, &operator{server: s, game: f.app.game.Name, node: f.cluster.nodeName(), tickRate: f.tickRate, plain: f.realmPlain, cluster: &f.cluster}
+	c.Token, c.Operator = token, &operator{server: s, game: f.app.game.Name, node: f.cluster.nodeName(), tickRate: f.tickRate, plain: f.realmPlain, cluster: &f.cluster, browsers: f.play.addresses}
 	return nil
 }
 
@@ -95,13 +96,16 @@ func refusal(err error, other int) error {
 func (o *operator) Server() (web.Server, error) {
 	rooms, err := o.server.Rooms()
 	s := web.Server{Cluster: o.cluster.name, Name: o.game, Version: thisBuild("").Version, Node: o.node, TickRate: o.tickRate, Rooms: len(rooms), Addresses: o.addresses()}
+	for _, a := range s.Addresses {
+		s.Addresses = append(s.Addresses, o.browsers(a.Dialect)...)
+	}
 	for _, r := range rooms {
 		s.Players += r.Players
 	}
 	return s, refusal(err, 0)
 }
 
-// addresses are where the dialects listen.
+// addresses are where the dialects listen, but for browsers.
 func (o *operator) addresses() []web.Address { return addressesOf(o.server, o.plain) }
 
 // addressesOf returns where the dialects of a server listen, and over which carrier. plain says that realm is without TLS.

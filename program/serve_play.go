@@ -33,12 +33,13 @@ type playFlags struct {
 	proxies              proxyFlag
 
 	browsers *carry.Building            // nil if it is off
+	at       *atomic.Pointer[webAddr]   // where it listens; of nil if it is off
 	wt       *atomic.Pointer[wt.Server] // of nil if it is off
 	files    *os.Root                   // of pageDir; nil if there is none
 }
 
 func (f *playFlags) register(cmd *cobra.Command) {
-	f.wt = new(atomic.Pointer[wt.Server])
+	f.at, f.wt = new(atomic.Pointer[webAddr]), new(atomic.Pointer[wt.Server])
 	flags := cmd.Flags()
 	flags.StringVar(&f.addr, "play", ":8000", "where players in browsers come in, and players find rooms and matches (TCP)")
 	flags.StringVar(&f.hosts, "play-hosts", "", "host names under which players may ask at --play, as a.example,b.example")
@@ -46,6 +47,23 @@ func (f *playFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.proxies.text, "behind-proxy", "", "networks of proxies in front of --play, realm and duplex, as 10.0.0.0/8,192.0.2.7: they say who the player is, by X-Forwarded-For and the PROXY protocol")
 	flags.StringVar(&f.pageDir, "play-page", "", "a folder with a page of your own, which is served at / of --play instead of ours: index.html and its files")
 	flags.BoolVar(&f.rooms, "player-rooms", false, "players may open rooms at --play, at most 4 from each address")
+}
+
+// webAddr is where --play listens for WebSockets.
+type webAddr struct{ carrier, addr string }
+
+// addresses returns where a dialect is for browsers, beside its own address.
+func (f *playFlags) addresses(dialect string) (list []web.Address) {
+	if f.browsers == nil || f.browsers.Find(dialect) == nil {
+		return nil
+	}
+	if at := f.at.Load(); at != nil {
+		list = append(list, web.Address{Dialect: dialect, Carrier: at.carrier, Address: at.addr})
+	}
+	if s := f.webTransport(); s != nil {
+		list = append(list, web.Address{Dialect: dialect, Carrier: "wt", Address: s.Addr().String()})
+	}
+	return list
 }
 
 // proxyFlag is the networks that may say who a client is.
@@ -118,6 +136,11 @@ func (f *playFlags) listen(s *front.Server, game front.Game, c front.Config, own
 		closePages(page)
 		return nil, fmt.Errorf("--play: %w", err)
 	}
+	at := webAddr{"ws", page.Addr().String()}
+	if own != nil {
+		at.carrier = "wss"
+	}
+	f.at.Store(&at)
 	return page, nil
 }
 

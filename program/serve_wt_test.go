@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -123,4 +125,43 @@ func page(t *testing.T, addr string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// An operator sees where each dialect is, also for browsers: "addresses by dialect and carrier" (entry).
+func TestTheServerTellsWhereBrowsersComeIn(t *testing.T) {
+	t.Parallel()
+	cert, key := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	writeCertificate(t, cert, key, 7)
+	for carrier, flags := range map[string][]string{"ws": nil, "wss": {"--tls-cert", cert, "--tls-key", key}, "": {"--play", "off"}} {
+		s := serves(t, append(flags, "--web", "127.0.0.1:0", "--replica", "127.0.0.1:0", "--realm-time", "127.0.0.1:0")...)
+		token, err := os.ReadFile(filepath.Join(s.data, "operator.token"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", "http://"+s.addrs["web"]+"/v1/server", nil)
+		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var server web.Server
+		err = json.NewDecoder(res.Body).Decode(&server)
+		res.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, a := range server.Addresses {
+			got[a.Dialect+"/"+a.Carrier] = a.Address
+		}
+		want := map[string]string{"replica/udp": s.addrs["replica"], "realm/tls": s.addrs["realm"], "realm-time/udp": s.addrs["realm-time"]}
+		if carrier != "" {
+			for _, d := range []string{"replica", "realm"} {
+				want[d+"/"+carrier], want[d+"/wt"] = s.addrs["play"], s.addrs["play"]
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%q: the addresses are %v, want %v", carrier, got, want)
+		}
+	}
 }

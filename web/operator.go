@@ -77,13 +77,13 @@ type Server struct {
 	TickRate  int       `json:"tick_rate" doc:"ticks a second"`
 	Players   int       `json:"players" doc:"players of all rooms, those who are away included"`
 	Rooms     int       `json:"rooms" doc:"rooms"`
-	Addresses []Address `json:"addresses" doc:"where the dialects listen"`
+	Addresses []Address `json:"addresses" doc:"where the dialects listen, and where browsers reach them"`
 }
 
 // Address is where a dialect listens.
 type Address struct {
 	Dialect string `json:"dialect" doc:"the dialect, or a part of it such as duplex-feed"`
-	Carrier string `json:"carrier" doc:"udp, tcp, tls, ws or wt"`
+	Carrier string `json:"carrier" doc:"udp, tcp or tls; and for browsers ws, wss (over TLS) or wt"`
 	Address string `json:"address" doc:"host:port"`
 }
 

@@ -60,7 +60,13 @@ export const overview = {
     for (const c of charts) c.draw(points);
     if (server && told !== server) {
       told = server;
-      addresses.replaceChildren(...server.addresses.map((a) => el("li", {}, `${clip(a.dialect)}/${clip(a.carrier)} `, el("code", {}, clip(a.address)))));
+      const at = new Map(); // browsers reach all dialects at one address
+      for (const a of server.addresses) {
+        const key = a.carrier + " " + a.address;
+        if (at.has(key)) at.get(key).dialects += ", " + a.dialect;
+        else at.set(key, { ...a, dialects: a.dialect });
+      }
+      addresses.replaceChildren(...[...at.values()].map((a) => el("li", {}, `${clip(a.dialects)}/${clip(a.carrier)} `, el("code", {}, clip(a.address)))));
     }
     if (last !== store.logged) {
       last = store.logged;
