@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley/internal/plain"
+	"parley/program/tui"
 	"parley/world"
 )
 
@@ -64,7 +65,10 @@ func (s *joinSeat) chart() string {
 	for id, k := range w.Entities() {
 		if b := w.Body(id); b != nil {
 			if r, c, ok := f.at(b.X, b.Y); ok && rows[r][c] != '@' {
-				rows[r][c] = glyph(w.Schema(), k.Number, id == s.frame.Own())
+				rows[r][c] = tui.Sign(w.Schema(), k)
+				if id == s.frame.Own() {
+					rows[r][c] = '@'
+				}
 			}
 		}
 	}
@@ -82,7 +86,7 @@ func (s *joinSeat) legend() string {
 	signs, schema := []string{"@ you"}, s.frame.World().Schema()
 	for _, k := range schema.Kinds {
 		if k.HasBody {
-			signs = append(signs, fmt.Sprintf("%c %s", glyph(schema, k.Number, false), k.Name))
+			signs = append(signs, fmt.Sprintf("%c %s", tui.Sign(schema, k), k.Name))
 		}
 	}
 	switch {
@@ -93,28 +97,6 @@ func (s *joinSeat) legend() string {
 		signs = append(signs, "walls unknown")
 	}
 	return strings.Join(signs, ", ")
-}
-
-// glyph is the sign of an entity: the first letter of its kind, or the next one if an earlier kind has that.
-func glyph(s *world.Schema, kind int, you bool) rune {
-	if you {
-		return '@'
-	}
-	var taken []rune
-	for _, k := range s.Kinds {
-		sign := '?'
-		for _, letter := range strings.ToUpper(k.Name) {
-			if !slices.Contains(taken, letter) {
-				sign = letter
-				break
-			}
-		}
-		if k.Number == kind {
-			return sign
-		}
-		taken = append(taken, sign)
-	}
-	return '?'
 }
 
 // list says what is in sight.

@@ -201,7 +201,7 @@ func TestJoinOverEachDialect(t *testing.T) {
 			u := join(t, first, args...)
 			u.waits("which is you", "who")
 			u.waits("@", "map")
-			u.waits("B ball, # wall\n", "map")
+			u.waits("o ball, # wall\n", "map")
 			u.types("walk 45 1.5")
 			u.waits("ball ", "t 90\nwho")
 			u.types("say hello there")

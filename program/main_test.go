@@ -139,18 +139,3 @@ func TestActionsFromWords(t *testing.T) {
 		}
 	}
 }
-
-func TestEachKindHasASignOfItsOwn(t *testing.T) {
-	type Ball struct{ world.Body }
-	type Bat struct{ world.Body }
-	type Bab struct{ world.Body }
-	g := world.Game{Kinds: world.Kinds(Ball{}, Bat{}, Bab{}), Step: func(*world.World, []world.Input) {}}
-	schema, err := g.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := string([]rune{glyph(schema, 1, false), glyph(schema, 2, false), glyph(schema, 3, false), glyph(schema, 1, true), glyph(schema, 9, false)})
-	if got != "BA?@?" {
-		t.Errorf("the signs are %s", got)
-	}
-}

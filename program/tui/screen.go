@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -72,18 +73,18 @@ func New(s *world.Schema) *Screen {
 func (s *Screen) known(k *world.Kind) fields { return s.fields[k.Index()] }
 
 // Sign returns the sign of a kind: the first letter of its name that no kind before it has, as a capital; an o for the ball of
-// many games.
+// many games. The own entity is an @, whatever its kind.
 func Sign(s *world.Schema, kind *world.Kind) rune {
 	var used []rune
 	for _, k := range s.Kinds {
 		sign := '?'
 		for _, letter := range strings.ToUpper(k.Name) {
-			if !strings.ContainsRune(string(used), letter) {
+			if !slices.Contains(used, letter) {
 				sign = letter
 				break
 			}
 		}
-		if k.Name == "ball" || k.Name == "shot" || k.Name == "bullet" {
+		if (k.Name == "ball" || k.Name == "shot" || k.Name == "bullet") && !slices.Contains(used, 'o') {
 			sign = 'o'
 		}
 		if k == kind {

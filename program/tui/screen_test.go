@@ -364,3 +364,24 @@ func BenchmarkDraw(b *testing.B) {
 		s.Draw()
 	}
 }
+
+// Each kind has a sign of its own, also where a name has no letter left.
+func TestEachKindHasASignOfItsOwn(t *testing.T) {
+	type Ball struct{ world.Body }
+	type Shot struct{ world.Body }
+	type Bat struct{ world.Body }
+	type Bab struct{ world.Body }
+	type Ab struct{ world.Body }
+	g := world.Game{Kinds: world.Kinds(Ball{}, Shot{}, Bat{}, Bab{}, Ab{}), Step: func(*world.World, []world.Input) {}}
+	schema, err := g.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []rune
+	for _, k := range schema.Kinds {
+		got = append(got, Sign(schema, k))
+	}
+	if string(got) != "oSBA?" {
+		t.Errorf("the signs are %s", string(got))
+	}
+}
