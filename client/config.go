@@ -63,12 +63,6 @@ type Config struct {
 	RealmFields []core.Field
 }
 
-// standardPorts are where servers listen unless they are told otherwise.
-var standardPorts = map[string]string{"replica": "7000", "stamp": "7001", "relay": "8082", "duplex": "7004", "realm": "9999"}
-
-// playPort is that of --play, where the carriers of browsers are.
-const playPort = "8000"
-
 // maxWays bounds the addresses of a list.
 const maxWays = 16
 
@@ -97,12 +91,8 @@ func (c *Config) line(urls string, g world.Game, s *world.Schema) (line.Config, 
 			return l, fmt.Errorf("client: %q is no address: write a dialect, and behind + what carries it, such as replica+wss://127.0.0.1:8000", hidden(text))
 		}
 		port := u.Port()
-		switch {
-		case port != "":
-		case named:
-			port = playPort
-		default:
-			port = standardPorts[dialect]
+		if port == "" {
+			port = line.PortOf(dialect, carrier)
 		}
 		if dialect == "stamp" && c.Room != "" {
 			return l, fmt.Errorf("client: stamp has no rooms to choose from: the server says which one it shows; leave Room %q out", c.Room)

@@ -24,12 +24,6 @@ import (
 	"parley/play/line"
 )
 
-// standardPorts are where `parley serve` listens unless it is told otherwise.
-var standardPorts = map[string]string{"replica": "7000", "stamp": "7001", "relay": "8082", "duplex": "7004", "realm": "9999"}
-
-// playPort is where it has --play.
-const playPort = "8000"
-
 // botsFlags are what the command line says.
 type botsFlags struct {
 	app       *app
@@ -174,11 +168,12 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 func (f *botsFlags) addrs(ctx context.Context) (map[string]string, error) {
 	list := map[string]string{}
 	if f.readyFile == "" {
-		for dialect, port := range standardPorts {
-			if f.carrier != "udp" {
-				port = playPort
-			}
-			list[dialect] = net.JoinHostPort(f.host, port)
+		carrier := f.carrier
+		if carrier == "udp" {
+			carrier = ""
+		}
+		for _, dialect := range line.Dialects {
+			list[dialect] = net.JoinHostPort(f.host, line.PortOf(dialect, carrier))
 		}
 		return list, nil
 	}

@@ -131,16 +131,14 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 		args = []string{"replica"}
 	}
 	dialect := f.split(args[0])
-	port := standardPorts[dialect]
 	switch {
 	case f.carrier == "" && strings.Contains(args[0], "+"), f.carrier != "" && !slices.Contains(line.Carriers, f.carrier):
 		return fmt.Errorf("%q: behind + is what carries the dialect: %s", args[0], sentenceList(line.Carriers, "or"))
 	case f.carrier != "" && f.match.wanted(cmd):
 		return fmt.Errorf("a match says where the game is, over UDP and TCP; leave out +%s", f.carrier)
-	case f.carrier != "":
-		port = playPort
 	}
-	addr := "127.0.0.1:" + port
+	usual := "127.0.0.1:" + line.PortOf(dialect, f.carrier)
+	addr := usual
 	if len(args) == 2 {
 		addr = args[1]
 	}
@@ -148,7 +146,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return fmt.Errorf("%q is not an address; write host:port, such as 127.0.0.1:%s", addr, port)
+		return fmt.Errorf("%q is not an address; write host:port, such as %s", addr, usual)
 	}
 	profile, err := f.app.profile(f.profile)
 	if err != nil {

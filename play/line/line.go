@@ -23,6 +23,20 @@ var Dialects = []string{"replica", "stamp", "relay", "duplex", "realm"}
 // IsDialect reports whether there is a dialect of that name.
 func IsDialect(name string) bool { return slices.Contains(Dialects, name) }
 
+// ports are where servers listen unless they are told otherwise, and playPort where they have carriers of browsers with --play.
+var ports = map[string]string{"replica": "7000", "stamp": "7001", "relay": "8082", "duplex": "7004", "realm": "9999"}
+
+const playPort = "8000"
+
+// PortOf returns where a server listens for a dialect unless it is told otherwise, over a carrier or, if that is empty, the dialect's own
+// UDP and TCP. It is empty for what is no dialect.
+func PortOf(dialect, carrier string) string {
+	if carrier != "" && IsDialect(dialect) {
+		return playPort
+	}
+	return ports[dialect]
+}
+
 // HasSessions reports whether players of a dialect show passes and are told sessions. Players of realm have accounts, and stamp's
 // spectators show nothing.
 func HasSessions(dialect string) bool {
