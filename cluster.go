@@ -29,5 +29,9 @@ type others interface {
 	open(rooms []Room) (addrs []map[string]string, errs []error)
 }
 
+// ErrOtherVersion is Start's error while other servers of the cluster run its rooms with another Game.Version. Try again until they have ended: this one
+// then goes on with their rooms.
+var ErrOtherVersion = gateway.ErrOtherVersion
+
 // ErrOtherSchema is Start's error if the cluster's main room is of a game with another schema.
 var ErrOtherSchema = gateway.ErrOtherSchema

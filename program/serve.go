@@ -165,7 +165,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 		}
 	}
 	server, err := f.start(game, config)
-	for errors.Is(err, front.ErrOtherSchema) && f.cluster.node != nil {
+	for isOther(err) && f.cluster.node != nil {
 		if !f.cluster.waitForRoom(cmd, err) {
 			return nil
 		}

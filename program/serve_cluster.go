@@ -232,13 +232,22 @@ func (f *clusterFlags) wait(cmd *cobra.Command) (bool, error) {
 	return err == nil, err
 }
 
-// tryEach is how often a node tries again whose game has another schema than the room main.
+// tryEach is how often a node tries again whose game has another schema than the room main, or another version than the other nodes run.
 const tryEach = 3 * time.Second
 
-// waitForRoom has a node wait whose game has another schema than the room main. Operators see why at all nodes. It returns false if it is to end.
+// isOther reports whether a node cannot run rooms yet as its game is not that of the cluster.
+func isOther(err error) bool {
+	return errors.Is(err, front.ErrOtherSchema) || errors.Is(err, front.ErrOtherVersion)
+}
+
+// waitForRoom has a node wait whose game is not that of the cluster. Operators see why at all nodes. It returns false if it is to end.
 func (f *clusterFlags) waitForRoom(cmd *cobra.Command, why error) bool {
-	if f.about.Waits == "" {
-		f.about.Waits = strings.TrimPrefix(why.Error(), front.ErrOtherSchema.Error()+": ")
+	reason := why.Error()
+	for _, err := range []error{front.ErrOtherSchema, front.ErrOtherVersion} {
+		reason = strings.TrimPrefix(reason, err.Error()+": ")
+	}
+	if f.about.Waits != reason {
+		f.about.Waits = reason
 		say(cmd.OutOrStdout(), "this node takes no rooms yet: "+f.about.Waits+"\n")
 	}
 	f.node.SetAbout(f.about)

@@ -201,3 +201,10 @@ func (s *Sim) resubmit(in *Input, putOff uint64) error {
 	}
 	return nil
 }
+
+// Renew says that the log from here on may be of another version of the game, as Load finds of a snapshot: entries up to one that tells this version are run
+// and not compared, and if this Sim makes the next entry, that tells it. Call it right after New.
+func (s *Sim) Renew() { s.log.renewed = true }
+
+// Renewed reports whether the world came from another version of the game, and no entry has told this one yet.
+func (s *Sim) Renewed() bool { return s.log.renewed }

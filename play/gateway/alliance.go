@@ -18,19 +18,20 @@ import (
 // enter (stages.go, seek.go), and what lets players in on any server (notes.go). The hub's goroutine owns it, but for what says otherwise. The
 // cluster's calls take their time, so they have goroutines of their own, and answer by post.
 type alliance struct {
-	hub     *Hub
-	cluster core.Cluster
-	rooms   map[string]*opening   // as the directory has them
-	starts  map[string]*beginning // stages that are being made
-	awaits  map[string][]*await   // rooms that are not known, and may be in a moment
-	waiting int                   // in awaits
-	lookups int                   // tokens that are looked up, or wait for it
-	looking chan struct{}         // one for each that is
-	looks   *admission.Buckets
-	begins  *admission.Buckets
-	kept    time.Time // when tokens were noted again
-	swept   time.Time
-	orphans map[string]int // rooms that no server runs, and how often that was seen
+	hub      *Hub
+	cluster  core.Cluster
+	versions *versions
+	rooms    map[string]*opening   // as the directory has them
+	starts   map[string]*beginning // stages that are being made
+	awaits   map[string][]*await   // rooms that are not known, and may be in a moment
+	waiting  int                   // in awaits
+	lookups  int                   // tokens that are looked up, or wait for it
+	looking  chan struct{}         // one for each that is
+	looks    *admission.Buckets
+	begins   *admission.Buckets
+	kept     time.Time // when tokens were noted again
+	swept    time.Time
+	orphans  map[string]int // rooms that no server runs, and how often that was seen
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -51,14 +52,15 @@ type alliance struct {
 type opening struct {
 	Settings
 	Fingerprint uint64 // of the game's schema
+	Version     string `json:",omitempty"` // of the game, as the room was opened: servers with another take it over later
 	Key         []byte `json:",omitempty"` // of the main room: for the tickets of matches
 
 	text []byte // as the directory has it
 }
 
-func newAlliance(h *Hub, c core.Cluster) *alliance {
+func newAlliance(h *Hub, c core.Cluster, v *versions) *alliance {
 	a := &alliance{
-		hub: h, cluster: c, rooms: map[string]*opening{}, starts: map[string]*beginning{}, awaits: map[string][]*await{}, orphans: map[string]int{},
+		hub: h, cluster: c, versions: v, rooms: map[string]*opening{}, starts: map[string]*beginning{}, awaits: map[string][]*await{}, orphans: map[string]int{},
 		looking: make(chan struct{}, maxLooking), swept: time.Now(),
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
@@ -98,6 +100,7 @@ func (a *alliance) spawn(fn func()) {
 
 // end ends what is under way, and waits for it.
 func (a *alliance) end() {
+	a.versions.running.Store(nil)
 	a.cancel()
 	a.mu.Lock()
 	a.over = true
@@ -114,6 +117,7 @@ func (a *alliance) after(d time.Duration, fn func()) {
 
 // begin follows the directory. The hub runs.
 func (a *alliance) begin() error {
+	a.versions.running.Store(&a.hub.cfg.Game.Version)
 	a.cluster.WatchRooms(func(name string, settings []byte, there bool) {
 		a.post(func() { a.told(name, settings, there) })
 	})
@@ -122,7 +126,7 @@ func (a *alliance) begin() error {
 
 // opening returns what this server would have a room be, and how the directory writes it.
 func (a *alliance) opening(s Settings) (*opening, error) {
-	o := &opening{Settings: s, Fingerprint: a.fingerprint()}
+	o := &opening{Settings: s, Fingerprint: a.fingerprint(), Version: a.hub.cfg.Game.Version}
 	if s.Name == MainRoom {
 		o.Key = a.hub.gate.own
 	}
@@ -178,6 +182,9 @@ func (a *alliance) main(s Settings) (*Room, error) {
 	o, err := a.read(MainRoom, theirs)
 	if err == nil {
 		err = a.fits(o)
+	}
+	if err == nil {
+		err = a.versions.alike(a.ctx, mine.Version, o.Version)
 	}
 	if err != nil {
 		return nil, err

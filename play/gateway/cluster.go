@@ -17,7 +17,8 @@ type Nodes struct {
 
 // NewNodes has a hub share its rooms with the servers of a cluster.
 func NewNodes(c core.Cluster) *Nodes {
-	return &Nodes{func(h *Hub) together { return newAlliance(h, c) }, c.Drain}
+	v := newVersions(c)
+	return &Nodes{func(h *Hub) together { return newAlliance(h, c, v) }, c.Drain}
 }
 
 // farPeers are the participants of relay that other servers have of a room: relayFar is the only one.

@@ -331,6 +331,12 @@ const (
 	// overTime is how long the log stays of another room that its game has ended. A server that is further behind says that the room was closed.
 	overTime = 2 * time.Second
 
+	// alikeTime bounds how long a server that begins waits until it knows the others, at which it looks each alikeEach, and alikeAsk how long they have to say
+	// which version of the game they run: one that was killed a moment ago does not answer.
+	alikeTime = 20 * time.Second
+	alikeEach = 20 * time.Millisecond
+	alikeAsk  = time.Second
+
 	// askEach is how often other servers are asked at most which rooms they run: strangers have it asked when they look at the list of rooms.
 	askEach = time.Second
 

@@ -38,6 +38,7 @@ type shared struct {
 	bytes    int
 	eased    time.Time // when players were last let ask for as much as in a tick
 	text     []byte    // what the directory has of it
+	renewed  bool      // it was opened with another version of the game
 	schedule schedule
 	logged   uint64    // the log has all ticks before this one
 	used     time.Time // when somebody of this server last had to do with the room
@@ -58,6 +59,7 @@ type shared struct {
 	top     uint64    // players were told of all ticks before this one
 	current bool      // all of the log was run that this server knows of
 	behind  time.Time // since when it was not, at the earliest since it was loaded
+	foreign bool      // the log is made with another version of the game: this stage is of no use
 	silent  bool      // the world was loaded as it was before: it runs again what players were told
 	undone  bool      // players were told of ticks that the log does not have
 	over    bool      // the room has ended: nothing is done any more
@@ -76,7 +78,7 @@ func (r *Room) share(a *alliance, o *opening) (err error) {
 	c := a.cluster
 	x := &shared{
 		room: r, all: a, node: c.ID(), quit: make(chan struct{}), goOn: make(chan struct{}), heard: map[world.PlayerID]time.Time{},
-		names: map[string]int{}, roster: map[world.PlayerID]string{}, used: time.Now(), text: o.text,
+		names: map[string]int{}, roster: map[world.PlayerID]string{}, used: time.Now(), text: o.text, renewed: o.Version != r.hub.cfg.Game.Version,
 	}
 	r.shared, r.state, r.next = x, roomQuiet, r.hub.epoch.Add(far)
 	r.sim.Keep(x.node, 0)
@@ -361,9 +363,15 @@ func (x *shared) Apply(entry []byte) error {
 	if err != nil {
 		return err
 	}
-	x.read(e)
-	if err := x.room.sim.Apply(e); err != nil {
-		x.news = x.news[:0]
+	if err = x.sameVersion(e); err == nil {
+		x.read(e)
+		err = x.room.sim.Apply(e)
+	}
+	if err != nil {
+		if x.news = x.news[:0]; errors.Is(err, world.ErrOtherGame) && !x.foreign {
+			x.foreign = true
+			x.stopped(err)
+		}
 		return err
 	}
 	x.ran()
@@ -386,7 +394,9 @@ func (x *shared) Load(snapshot []byte) (err error) {
 	if snapshot == nil {
 		c := r.hub.cfg.World
 		c.Seed, c.Mode = r.settings.Seed, r.settings.Mode
-		from, err = world.New(r.hub.cfg.Game, c)
+		if from, err = world.New(r.hub.cfg.Game, c); err == nil && x.renewed {
+			from.Renew()
+		}
 	} else {
 		from, _, err = world.Load(r.hub.cfg.Game, bytes.NewReader(snapshot))
 	}
