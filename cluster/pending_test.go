@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/cluster/core"
+	"parley/internal/patient"
 )
 
 // A slow store is asked for one snapshot at a time, as long as some of it comes, and given one at a time: of those that wait, the newest.
@@ -60,7 +61,7 @@ func TestASnapshotThatIsNotKept(t *testing.T) {
 	if len(said) != 1 {
 		t.Fatalf("%d lines", len(said))
 	}
-	if line := <-said; !strings.Contains(line, "level=WARN") || !strings.Contains(line, "main") || !strings.Contains(line, "77") || !strings.Contains(line, "maximum bytes exceeded") {
+	if line := patient.Value(said); !strings.Contains(line, "level=WARN") || !strings.Contains(line, "main") || !strings.Contains(line, "77") || !strings.Contains(line, "maximum bytes exceeded") {
 		t.Error(line)
 	}
 }
