@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"parley/internal/shell"
@@ -36,7 +37,8 @@ type Conn struct {
 	run    func() error                // reads events until there are no more, and returns why
 	hang   func(context.Context) error // says goodbye
 
-	entered bool // the server has let the player in; under mu
+	entered bool           // the server has let the player in; under mu
+	hanging sync.WaitGroup // what run has begun, to end the connection
 
 	// Owned by run, and after it by live.
 	began   time.Time

@@ -27,7 +27,7 @@ func (c *Conn) enters(w message.World, ok bool) {
 func (c *Conn) differs(how string) {
 	if c.other == nil {
 		c.other = c.otherGame(how)
-		go c.hangUp() // the events that wait are read meanwhile
+		c.hanging.Go(c.hangUp) // the events that wait are read meanwhile
 	}
 }
 

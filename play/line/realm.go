@@ -68,7 +68,7 @@ func (c *Conn) joinRealm(ctx context.Context, _ []byte) error {
 func (c *Conn) hurries() {
 	if c.other == nil {
 		c.other = fmt.Errorf("client: %v makes more than %d ticks a second, which realm does not tell: set Config.TickRate, or --tick-rate, to the server's", c.at, c.line.cfg.TickRate)
-		go c.hangUp()
+		c.hanging.Go(c.hangUp)
 	}
 }
 

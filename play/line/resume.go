@@ -179,6 +179,7 @@ func (c *Conn) read(ctx context.Context) error {
 	c.began = time.Now()
 	why := c.run()
 	c.ended = time.Now()
+	c.hanging.Wait()
 	return why
 }
 
