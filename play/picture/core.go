@@ -63,6 +63,7 @@ type Core struct {
 	connected bool
 	upSince   time.Time // when it became so
 	now       time.Time // of the last HandleTimeout
+	rests     bool      // there is no time to predict
 	over      bool      // nothing more will be told
 	epoch     uint32    // which connection it is
 	err       error     // the server's game is another
@@ -316,7 +317,13 @@ func (c *Core) hears(now time.Time, tick uint64) {
 func (c *Core) predicts() bool { return !c.cfg.NoPrediction && c.mine.failed == nil && !c.busy() }
 
 // busy reports whether there is no time to predict.
-func (c *Core) busy() bool { return c.cfg.Busy != nil && c.cfg.Busy() }
+func (c *Core) busy() bool {
+	before := c.rests
+	if c.rests = c.cfg.Busy != nil && c.cfg.Busy(); c.rests && !before {
+		c.stats.Rests++
+	}
+	return c.rests
+}
 
 // id returns the ID of a server's entity.
 func (c *Core) id(wire uint16) world.ID { return c.guess.ID(wire) }

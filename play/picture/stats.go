@@ -20,6 +20,8 @@ type Stats struct {
 	Snapped uint64  // by so much that the body jumped
 	Error   float64 // the sum of these differences, in cells
 
+	Rests uint64 // times that prediction stopped because it took too long: for eight times as long, and 10 s at most
+
 	Adopted uint64 // entities of own actions that the server told of
 	Undone  uint64 // those that it did not tell of
 

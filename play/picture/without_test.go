@@ -44,6 +44,9 @@ func TestAnOwnBallOutlivesPrediction(t *testing.T) {
 					t.Fatalf("after %d ticks the balls are %v, and it was %v", i, list, first[0])
 				}
 			}
+			if rests := s.Stats().Rests; rests != 0 != (name == "no time") || rests > 1 {
+				t.Errorf("%d rests are counted", rests)
+			}
 			if predicted := s.Frame(s.now).OwnTick != 0; predicted != (back != nil) {
 				t.Errorf("at the end it is predicted: %v", predicted)
 			}
