@@ -4,7 +4,11 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -96,6 +100,53 @@ func TestFallsBackToWebSocket(t *testing.T) {
 	}
 	if least > 3000 {
 		t.Errorf("the best of five visits took %.0f ms to fall back, want at most 3,000", least)
+	}
+}
+
+// Over WebTransport datagrams are lost, come late and in another order. What is said comes once, in order, both ways.
+func TestChatOverABadNetwork(t *testing.T) {
+	t.Parallel()
+	const lines = 30
+	promise.Keeps(t, "T77", "lines over a bad network", 2*lines)
+	s := serve(t)
+	page, udp := front(t, s, s.addrs["play"])
+	at := udp.LocalAddr().String()
+	udp.Close()
+	q := spawn(t, "impair", "--udp", "--listen", at, "--to", s.addrs["play"], "--delay", "40ms", "--jitter", "20ms", "--loss", "10%", "--seed", "23")
+	until(t, "the bad network is there", func() bool { return listening.MatchString(q.said()) })
+	bob := s.talker(t, "bob")
+	p := open(t, page)
+	p.join(t, "ann")
+	if c := value[string](t, p, "parleyPage.game.world.carrier"); c != "wt" {
+		t.Fatalf("the carrier is %s, want wt", c)
+	}
+	value[bool](t, p, `window.heard = [], parleyPage.game.world.on("chat", l => l.name === "bob" && heard.push(l.text)),
+		new Promise(done => { for (let i = 0; i < `+strconv.Itoa(lines)+`; i++) setTimeout(() => parleyPage.game.world.say("line " + i), 300 * i); done(true) })`)
+	var said, want []string
+	slowly := time.NewTicker(300 * time.Millisecond) // a player may say five lines a second
+	defer slowly.Stop()
+	for i := range lines {
+		<-slowly.C
+		line := "line " + strconv.Itoa(i)
+		if err := bob.Say(line); err != nil {
+			t.Fatal(err)
+		}
+		said, want = append(said, line), append(want, "ann: "+line)
+	}
+	bob.hears(t, want[lines-1])
+	p.wait(t, "heard.includes("+quote(said[lines-1])+")")
+	value[bool](t, p, "new Promise(r => setTimeout(() => r(true), 500))") // one that comes twice would come now
+	bob.mu.Lock()
+	defer bob.mu.Unlock()
+	got := slices.DeleteFunc(slices.Clone(bob.heard), func(l string) bool { return !strings.HasPrefix(l, "ann: ") })
+	if !slices.Equal(got, want) {
+		t.Errorf("of the page's lines another player hears %q", got)
+	}
+	if got := value[[]string](t, p, "heard"); !slices.Equal(got, said) {
+		t.Errorf("the page hears %q", got)
+	}
+	if c := value[string](t, p, "parleyPage.game.world.carrier"); c != "wt" {
+		t.Errorf("in the end the carrier is %s, want wt", c)
 	}
 }
 
