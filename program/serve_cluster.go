@@ -321,6 +321,13 @@ func (f *clusterFlags) reachedAt(addrs []front.Addr) map[string]string {
 	return told
 }
 
+// stats are the counters of this node. held is how much a room has the server do that it has not done yet: entries wait there too.
+func (f *clusterFlags) stats(held int) *clusterStats {
+	st := clusterStats{f.node.Stats(), len(f.node.Nodes())}
+	st.Behind = max(st.Behind, held)
+	return &st
+}
+
 // stillFor is for how long no entry may come before a server says that it is not ready: longer than an election.
 const stillFor = 10 * time.Second
 

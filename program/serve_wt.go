@@ -79,8 +79,8 @@ func (f *serveFlags) counters(s *front.Server) any {
 		st := w.Stats()
 		c.WebTransport = &st
 	}
-	if n := f.cluster.node; n != nil {
-		c.Cluster = &clusterStats{n.Stats(), len(n.Nodes())}
+	if f.cluster.node != nil {
+		c.Cluster = f.cluster.stats(c.World.HeldCalls)
 	}
 	return c
 }

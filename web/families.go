@@ -261,6 +261,7 @@ var families = []family{
 // leftOut are the counters that no metric has, with the metric that says the same, or the reason.
 var leftOut = map[string]string{
 	"World.LastTick":                "parley_tick_seconds",
+	"World.HeldCalls":               "parley_cluster_behind_entries",
 	"World.TickP50":                 "parley_tick_seconds",
 	"World.TickP99":                 "parley_tick_seconds",
 	"World.RefusedInputs":           "parley_inputs_refused_total",

@@ -70,6 +70,7 @@ type elsewhere interface {
 	leave(s *Seat, goodbye bool)
 	goes(p world.PlayerID, since uint64, kind wishKind)
 	waits() int
+	holds() int
 	missed(since uint64) []Line
 	durable() uint64
 	inject(action any) error

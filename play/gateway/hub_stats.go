@@ -29,6 +29,7 @@ type Stats struct {
 	TickTimes     Times         // how long each tick took
 	TickSeconds   Histogram     // the same, as a histogram
 	InputSeconds  Histogram     // from the arrival of an input until its tick was published
+	HeldCalls     int           // of a cluster's rooms, that were not done yet, in the room with the most
 	Behind        time.Duration // behind the clock after the last tick; 0 if the hub keeps up
 	Shed          uint64        // players who were refused because the hub was behind
 	Crowded       uint64        // players who were refused because their address had too many seats, or took them too fast
@@ -110,6 +111,9 @@ func (h *Hub) look() {
 		}
 		st.World.Add(&r.counted)
 		st.Behind = max(st.Behind, r.behind)
+		if r.shared != nil {
+			st.HeldCalls = max(st.HeldCalls, r.shared.holds())
+		}
 		for _, side := range r.sides {
 			if side == nil {
 				continue

@@ -331,6 +331,10 @@ const (
 	// overTime is how long the log stays of another room that its game has ended. A server that is further behind says that the room was closed.
 	overTime = 2 * time.Second
 
+	// maxHeldCalls bounds what a room of a cluster has this server do that it has not done yet: entries, and requests of other servers. A server that is too slow
+	// must not gather what it cannot do: further messages wait in the client of NATS, which drops them when it has too many, and entries are asked for again.
+	maxHeldCalls = 256
+
 	// alikeTime bounds how long a server that begins waits until it knows the others, at which it looks each alikeEach, and alikeAsk how long they have to say
 	// which version of the game they run: one that was killed a moment ago does not answer.
 	alikeTime = 20 * time.Second

@@ -23,6 +23,7 @@ type shared struct {
 	part core.Part
 	node uint64
 	quit chan struct{} // closed when the room has ended
+	held chan struct{} // one for each call of the part that was not run yet: with maxHeldCalls the node's goroutines wait, and NATS with them
 
 	posts    []func()      // what the part wants done with the world
 	asked    []asked       // by players of this server, in the order of their numbers
@@ -77,7 +78,7 @@ const far = 1000 * time.Hour
 func (r *Room) share(a *alliance, o *opening) (err error) {
 	c := a.cluster
 	x := &shared{
-		room: r, all: a, node: c.ID(), quit: make(chan struct{}), goOn: make(chan struct{}), heard: map[world.PlayerID]time.Time{},
+		room: r, all: a, node: c.ID(), quit: make(chan struct{}), held: make(chan struct{}, maxHeldCalls), goOn: make(chan struct{}), heard: map[world.PlayerID]time.Time{},
 		names: map[string]int{}, roster: map[world.PlayerID]string{}, used: time.Now(), text: o.text, renewed: o.Version != r.hub.cfg.Game.Version,
 	}
 	r.shared, r.state, r.next = x, roomQuiet, r.hub.epoch.Add(far)
@@ -89,8 +90,15 @@ func (r *Room) share(a *alliance, o *opening) (err error) {
 	return err
 }
 
-// run is PartConfig.Run: any goroutine may call it.
+// run is PartConfig.Run: any goroutine may call it, but the hub's and the workers, which it may wait for.
 func (x *shared) run(fn func()) bool {
+	select {
+	case x.held <- struct{}{}:
+	case <-x.quit:
+		return false
+	case <-x.room.hub.over:
+		return false
+	}
 	select {
 	case x.room.hub.commands <- func() { x.posts = append(x.posts, fn); x.next() }:
 		return true
@@ -99,6 +107,9 @@ func (x *shared) run(fn func()) bool {
 	}
 	return false
 }
+
+// holds returns how much of what the part wants was not done yet. Any goroutine may call it.
+func (x *shared) holds() int { return len(x.held) }
 
 // wait has something done when the world is loaded, and, if it judges who is there, has run what it has missed. It reports whether fn is to wait for
 // that. full means that too much waits already, or that the world takes so long that clients would lose their patience: fn is not done then.
@@ -172,6 +183,7 @@ func (x *shared) work() {
 	for i, fn := range x.doing {
 		fn()
 		x.doing[i] = nil
+		<-x.held
 	}
 }
 
