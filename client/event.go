@@ -15,7 +15,6 @@ import (
 //	Tick   uint64         // of Acted, if the dialect tells; else 0
 //	Action *world.Action  // of Acted: As returns it as the game's struct
 //	Params []world.Value  // of Acted: one for each of Action.Fields
-//	Reason world.Reason
 type Event = picture.Event
 
 // EventKind is the kind of an Event.

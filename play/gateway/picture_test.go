@@ -143,12 +143,11 @@ type duplexViewer struct {
 	*slowDuplexClient
 	v      *viewer
 	reader *picture.Duplex
-	asked  map[uint32]uint8
 }
 
 func newDuplexViewer(v *viewer, seed uint64) viewerNode {
 	e := duplexcore.NewClient(v.net.Now(), kit.ServerAddr, kit.ServerAddr, duplexcore.Config{Schema: schema.Duplex(v.hub.Schema()), Pass: message.AppendSized(nil, nil)}, &duplexcore.Shared{Rand: rand.New(rand.NewPCG(seed, 2))})
-	return &duplexViewer{&slowDuplexClient{Endpoint: e, pipe: tcp.NewPipe(kit.ServerAddr, tcp.Cubic)}, v, nil, map[uint32]uint8{}}
+	return &duplexViewer{&slowDuplexClient{Endpoint: e, pipe: tcp.NewPipe(kit.ServerAddr, tcp.Cubic)}, v, nil}
 }
 
 func (c *duplexViewer) turn(now time.Time) {
@@ -161,15 +160,12 @@ func (c *duplexViewer) turn(now time.Time) {
 			case ev.Kind == duplex.EventClosed:
 				panic(ev.Close.Error())
 			case ev.Kind == duplex.EventReply:
-				c.reader.Replied(c.asked[ev.ID], ev.Status)
-				delete(c.asked, ev.ID)
 			case ev.Kind == duplex.EventJoined:
 				c.reader = picture.NewDuplex(c.v.Core, c.Player(), ev.Up, picture.DuplexSend{
 					Update: func(sid int16, b []byte) error { return c.Update(c.v.net.Now(), sid, b) },
 					Sync:   func(sid int16, b []byte) error { return c.Sync(c.v.net.Now(), sid, b) },
 					Query: func(code uint8, b []byte) error {
-						id, err := c.Query(c.v.net.Now(), duplex.Main, code, b)
-						c.asked[id] = code
+						_, err := c.Query(c.v.net.Now(), duplex.Main, code, b)
 						return err
 					},
 				})

@@ -23,7 +23,6 @@ const (
 // is seconds off, after a pause.
 type Clock struct {
 	period float64 // seconds a tick
-	rate   int
 
 	begun  bool
 	epoch  time.Time
@@ -41,13 +40,9 @@ type Clock struct {
 
 // NewClock returns a clock of a world with so many ticks a second.
 func NewClock(rate int) Clock {
-	rate = max(1, rate)
-	period := 1 / float64(rate)
-	return Clock{rate: rate, period: period, late: newSpread(period)}
+	period := 1 / float64(max(1, rate))
+	return Clock{period: period, late: newSpread(period)}
 }
-
-// Reset forgets all: the ticks that come next are those of another world.
-func (c *Clock) Reset() { *c = NewClock(c.rate) }
 
 // Heard says that a tick has arrived with all that it tells.
 func (c *Clock) Heard(now time.Time, tick uint64) {
@@ -111,15 +106,6 @@ func (c *Clock) At(now time.Time) (tick float64, ok bool) {
 	}
 	c.advance(now)
 	return float64(c.first) + c.drawn, c.drawn >= 0
-}
-
-// Delay returns how long after its arrival a tick is drawn that comes without delay.
-func (c *Clock) Delay() time.Duration {
-	if c.late.n == 0 {
-		return 0
-	}
-	least := c.late.sort()[0]
-	return time.Duration(max(0, min(c.at-least-float64(c.drawn*c.period), 3600)) * float64(time.Second))
 }
 
 // advance brings the clock to a time.

@@ -2,7 +2,6 @@ package picture
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"time"
 
@@ -23,23 +22,9 @@ type Config struct {
 	// comparisons.
 	NoPrediction bool
 
-	// Snap is the error of the own body, in cells, above which it jumps to where it is. A smaller one is blended away. Default 2, and at
-	// least what a body of its kind walks in 2.5 ticks.
-	Snap float64
-
 	// Busy, if set, is asked before each tick that is predicted. While it returns true nothing is predicted, and the own entity is drawn as
 	// the others: a server can tell of what takes long to compute. Default: never.
 	Busy func() bool
-}
-
-// OtherGame is the error of a client whose game is not that of the server.
-type OtherGame struct {
-	Name          string // of the own game
-	Ours, Servers uint64 // the fingerprints of the schemas
-}
-
-func (e *OtherGame) Error() string {
-	return fmt.Sprintf("the server plays another game or another version of it: its schema has the fingerprint %016x, that of %q here has %016x; use the client that belongs to the server", e.Servers, e.Name, e.Ours)
 }
 
 // voice is what the present connection can send. Nothing is sent while there is none.
@@ -66,7 +51,6 @@ type Core struct {
 	rests     bool      // there is no time to predict
 	over      bool      // nothing more will be told
 	epoch     uint32    // which connection it is
-	err       error     // the server's game is another
 
 	own      uint16 // the number of the own entity; 0 if it is not known
 	ownEpoch uint32 // the connection that told it
@@ -146,6 +130,13 @@ func (c *Core) reset() (err error) {
 	return nil
 }
 
+// anew is reset after New, which has found that the game is valid.
+func (c *Core) anew() {
+	if err := c.reset(); err != nil {
+		panic("picture: a game that was prepared is invalid: " + err.Error())
+	}
+}
+
 // keepNew keeps what the present connection has told before it told of its world: messages of some dialects overtake each other.
 func (c *Core) keepNew() {
 	for i := 0; i < len(c.list); i++ {
@@ -167,9 +158,6 @@ func (c *Core) keepNew() {
 
 // Schema returns the game's schema.
 func (c *Core) Schema() *world.Schema { return c.schema }
-
-// Err returns an *OtherGame if the server has told that it plays another game.
-func (c *Core) Err() error { return c.err }
 
 // Name returns the name that the server has given the player, and the wanted one while it has told none.
 func (c *Core) Name() string { return cmp.Or(c.names[c.own], c.cfg.Name) }
@@ -201,11 +189,7 @@ func (c *Core) Over(now time.Time) {
 
 // entered takes what a server tells of its world, and begins anew if it is not the one that was known.
 func (c *Core) entered(now time.Time, m message.World, ok bool) {
-	if !ok {
-		return
-	}
-	if ours := c.schema.Fingerprint(); m.Fingerprint != ours {
-		c.err = &OtherGame{Name: c.game.Name, Ours: ours, Servers: m.Fingerprint}
+	if !ok || m.Fingerprint != c.schema.Fingerprint() { // another game's means nothing here: package line ends the connection
 		return
 	}
 	told := world.Config{Seed: m.Seed, TickRate: max(minRate, min(int(m.TickRate), maxRate)), Mode: cut(m.Mode, maxName)}
@@ -216,10 +200,7 @@ func (c *Core) entered(now time.Time, m message.World, ok bool) {
 	same := told.Seed == c.config.Seed && told.TickRate == c.config.TickRate && told.Mode == c.config.Mode
 	if !same || c.begun && tick+1 < c.newest { // "ticks never run backwards within a room"
 		c.config = told
-		if err := c.reset(); err != nil {
-			c.err = err
-			return
-		}
+		c.anew()
 	}
 	c.Entered()
 	if !c.begun {

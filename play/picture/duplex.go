@@ -22,7 +22,7 @@ type Duplex struct {
 	buf    []byte
 }
 
-// DuplexSend is how a Duplex sends. None of it may block. Query need not wait for the reply: see Duplex.Replied.
+// DuplexSend is how a Duplex sends. None of it may block. Query need not wait for the reply.
 type DuplexSend struct {
 	Update func(sid int16, data []byte) error // on the feed
 	Sync   func(sid int16, data []byte) error // on main
@@ -80,13 +80,6 @@ func (d *Duplex) moment(now time.Time, sid int16, b []byte) {
 		}
 	case message.DuplexMember:
 		c.members(b, message.Big)
-	}
-}
-
-// Replied takes the reply to a query that was sent. An action that the server refuses is an event.
-func (d *Duplex) Replied(code, status uint8) {
-	if why := world.Reason(status); code == message.DuplexStamped && status != message.DuplexOK {
-		d.core.note(Event{Kind: Refused, Reason: why})
 	}
 }
 

@@ -23,8 +23,6 @@ const (
 	// Away and Back are players whose connection was lost, and who are there again: Name and Entity.
 	Away
 	Back
-	// Refused is an own action that the server has not done, as far as the dialect tells: Action, and Reason.
-	Refused
 	// Unpredicted means that the game's Step has failed on this client, which predicts nothing any more: Text says why. It comes once.
 	Unpredicted
 	// Ended means that the own player is out of the game: Text says why. The owner of the Core makes it, as it does Away and Back of the
@@ -32,7 +30,7 @@ const (
 	Ended
 )
 
-var eventNames = [...]string{"unset", "said", "acted", "here", "joined", "left", "away", "back", "refused", "unpredicted", "ended"}
+var eventNames = [...]string{"unset", "said", "acted", "here", "joined", "left", "away", "back", "unpredicted", "ended"}
 
 // String returns the kind's name.
 func (k EventKind) String() string {
@@ -52,7 +50,6 @@ type Event struct {
 	Tick   uint64   // of Acted, if the dialect tells; else 0
 	Action *world.Action
 	Params []world.Value // of Acted: one for each of Action.Fields. An Entity is an ID of the frame's world
-	Reason world.Reason
 }
 
 // note queues an event.

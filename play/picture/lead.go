@@ -8,6 +8,9 @@ import (
 // sentTicks is how many ticks a Lead remembers when the input for them was sent.
 const sentTicks = 256
 
+// guessedTrip is the round trip that is assumed while no margin is known, in seconds.
+const guessedTrip = .1
+
 // A Lead is the own tick of a client that predicts: ahead of the server by as little as gets its inputs there a tick before they are needed.
 // It learns that from the margins in fates. It runs a little faster or slower, and never backwards. It jumps before the first
 // margins are known, and when it is seconds off.
@@ -16,7 +19,6 @@ const sentTicks = 256
 // the server between the ticks T-1 and T. As inputs are sent at any moment of a tick, many of them say more than that.
 type Lead struct {
 	period float64
-	rate   int
 
 	begun bool
 	epoch time.Time
@@ -31,7 +33,6 @@ type Lead struct {
 	rough spread  // the same of inputs that may have come by a copy
 	base  float64 // of the own tick, less the time in ticks: where it should be
 	known bool    // from margins
-	wish  float64 // a guess of the trip, in seconds
 
 	at     float64
 	own    float64
@@ -48,19 +49,9 @@ type sentTick struct {
 
 // NewLead returns the lead over a world with so many ticks a second.
 func NewLead(rate int) Lead {
-	rate = max(1, rate)
-	period := 1 / float64(rate)
-	return Lead{rate: rate, period: period, wish: .1, late: newSpread(period), trip: newSpread(period), rough: newSpread(period)}
+	period := 1 / float64(max(1, rate))
+	return Lead{period: period, late: newSpread(period), trip: newSpread(period), rough: newSpread(period)}
 }
-
-// Reset forgets all: the ticks that come next are those of another world.
-func (l *Lead) Reset() { *l = NewLead(l.rate) }
-
-// Trip sets the round trip that is assumed while no margin is known. It is 100 ms without that.
-func (l *Lead) Trip(d time.Duration) { l.wish = max(0, min(d.Seconds(), gap)) }
-
-// Known reports whether margins have come.
-func (l *Lead) Known() bool { return l.known }
 
 // Heard says that a tick has arrived.
 func (l *Lead) Heard(now time.Time, tick uint64) {
@@ -137,7 +128,7 @@ const enough = 16
 // aim finds where the own tick should be.
 func (l *Lead) aim() {
 	if !l.known {
-		l.base = l.wish/l.period + 1.5 - quantile(l.late.sort(), .1)/l.period
+		l.base = guessedTrip/l.period + 1.5 - quantile(l.late.sort(), .1)/l.period
 		return
 	}
 	l.trip.expire(l.at)

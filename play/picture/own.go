@@ -294,7 +294,7 @@ func (c *Core) snap(id world.ID) float64 {
 	if k := c.guess.World().KindOf(id); k != nil {
 		least = max(least, snapTicks*k.MaxSpeed)
 	}
-	return max(c.cfg.Snap, least)
+	return least
 }
 
 // tell puts what is known of a tick into the guess.

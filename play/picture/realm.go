@@ -118,9 +118,7 @@ func (r *Realm) Read(now time.Time, ev realm.Event) {
 func (r *Realm) renew() {
 	c := r.core
 	if t, _ := r.out.Tick(); c.begun && t > 0 && t+1 < c.newest {
-		if err := c.reset(); err != nil {
-			c.err = err
-		}
+		c.anew()
 	}
 }
 
