@@ -211,7 +211,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	}
 	started = true
 	words.release()
-	say(cmd.OutOrStdout(), f.app.startTable(addrs, f.certificate != nil, f.mainSeed(server, config), f.places())+"\n")
+	say(cmd.OutOrStdout(), f.app.startTable(addrs, f.certificate != nil, f.mainSeed(server, config), append(f.places(), troubles(server.Trouble())...))+"\n")
 	select {
 	case <-stopped.Done():
 		stop() // an operator who cannot wait until every player has heard interrupts again

@@ -71,6 +71,17 @@ func (f *serveFlags) places() (list []place) {
 	return list
 }
 
+// troubles says what is wrong from the start, such as rooms that were left aside: the log, which says so too, is seldom read while one writes a game.
+func troubles(err error) (list []place) {
+	if err == nil {
+		return nil
+	}
+	for line := range strings.Lines(err.Error()) {
+		list = append(list, place{"in trouble", strings.TrimSuffix(line, "\n")})
+	}
+	return list
+}
+
 // mainSeed returns the seed of the main room. A room that was kept goes on with its own, whatever the operator asks for.
 func (f *serveFlags) mainSeed(s *front.Server, c front.Config) uint64 {
 	rooms, err := s.Rooms()
