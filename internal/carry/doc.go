@@ -19,8 +19,9 @@
 //		for { b := receive(); if !s.Deliver(b) { return } }
 //	}()
 //	for range wake {
+//		leaving := s.Leaving()
 //		for n, ok := s.Next(buf); ok; n, ok = s.Next(buf) { send(buf[:n]) }
-//		if s.Leaving() { goodbye(); return }
+//		if leaving { goodbye(); return }
 //	}
 //	s.Close() // when the connection is over, for whatever reason
 //

@@ -137,7 +137,8 @@ func (s *Session) took(n int) {
 	s.hall.counts.outBytes.Add(uint64(n))
 }
 
-// Leaving reports that the session is over when all that waits has gone out: the carrier then says goodbye and closes.
+// Leaving reports that the session is over when all that waits has gone out: the carrier then says goodbye and closes. Ask before Next: what waits
+// when it is true is the last.
 func (s *Session) Leaving() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

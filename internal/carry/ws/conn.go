@@ -119,8 +119,9 @@ func (c *conn) gather(b []byte) []byte {
 	if closing {
 		return append(b, last...)
 	}
+	leaving := c.session.Leaving() // asked first: a goodbye may come between the two
 	b = c.session.Batch(b, writeBytes, appendHead)
-	if len(b) == 0 && c.session.Leaving() {
+	if len(b) == 0 && leaving {
 		c.mu.Lock()
 		c.closing = true
 		c.mu.Unlock()

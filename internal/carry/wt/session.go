@@ -135,12 +135,13 @@ func (l *link) send(x *carry.Session) {
 	defer l.bye("")
 	buf := make([]byte, carry.MaxDatagram)
 	for {
+		leaving := x.Leaving() // asked first: a goodbye may come between the two
 		for n, ok := x.Next(buf); ok; n, ok = x.Next(buf) {
 			if err := l.SendDatagram(buf[:n]); err != nil && l.Context().Err() != nil {
 				return
 			}
 		}
-		if x.Leaving() {
+		if leaving {
 			l.goodbye()
 			return
 		}
