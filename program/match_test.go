@@ -21,7 +21,7 @@ func servePlay(t *testing.T, change ...func(*front.Config)) (*front.Server, stri
 	t.Helper()
 	var config front.Config
 	s, _, _ := serveArena(t, append(change, func(c *front.Config) { config = *c })...)
-	f := playFlags{addr: "127.0.0.1:0", rooms: true, wt: new(atomic.Pointer[wt.Server])}
+	f := playFlags{addr: "127.0.0.1:0", rooms: true, at: new(atomic.Pointer[webAddr]), wt: new(atomic.Pointer[wt.Server])}
 	page, err := f.listen(s, arena.Game(), config, nil)
 	if err != nil {
 		t.Fatal(err)
