@@ -144,6 +144,7 @@ func Start(g Game, c Config) (*Server, error) {
 	}
 	if c.Cluster != nil {
 		config.Cluster = c.Cluster.nodes
+		config.Desync = (&desyncs{dir: filepath.Join(c.DataDir, desyncDir), log: c.Log}).write
 	}
 	hub, err := gateway.New(config)
 	if err != nil {

@@ -59,6 +59,10 @@ type Config struct {
 	// Cluster, if set, has the logs of the rooms, which other servers run too. Then Shelf is nil.
 	Cluster *Nodes
 
+	// Desync, if set, gets what there is to look at when a room's world is not what its log says: a cluster's servers compute otherwise. It may take its time,
+	// and any goroutine may call it.
+	Desync func(Desync)
+
 	// Record, if set, receives the recording of all inputs of the main room.
 	Record io.Writer
 

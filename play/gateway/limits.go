@@ -331,6 +331,9 @@ const (
 	// overTime is how long the log stays of another room that its game has ended. A server that is further behind says that the room was closed.
 	overTime = 2 * time.Second
 
+	// maxDifferences bounds the fields that are listed in which two worlds differ: when the random source does, all do soon.
+	maxDifferences = 1000
+
 	// maxHeldCalls bounds what a room of a cluster has this server do that it has not done yet: entries, and requests of other servers. A server that is too slow
 	// must not gather what it cannot do: further messages wait in the client of NATS, which drops them when it has too many, and entries are asked for again.
 	maxHeldCalls = 256

@@ -83,7 +83,7 @@ func (r *Room) share(a *alliance, o *opening) (err error) {
 	}
 	r.shared, r.state, r.next = x, roomQuiet, r.hub.epoch.Add(far)
 	r.sim.Keep(x.node, 0)
-	x.part, err = c.Join(r.Name(), o.text, core.PartConfig{Period: r.hub.every(), World: x, Run: x.run, Here: x.hear, Stopped: x.stopped, Hash: x.hash})
+	x.part, err = c.Join(r.Name(), o.text, core.PartConfig{Period: r.hub.every(), World: x, Run: x.run, Here: x.hear, Stopped: x.stopped, Differs: x.differs, Hash: x.hash})
 	if err == nil {
 		r.hub.awake = append(r.hub.awake, r)
 	}

@@ -31,7 +31,7 @@ func versionOf(version string) world.Game {
 // aNode is a node, and what starts a server of a game on it.
 type aNode struct {
 	*cluster.Node
-	start func() (*aServer, error)
+	start func(change ...func(*parley.Config)) (*aServer, error)
 }
 
 func nodeFor(t *testing.T, url string, g world.Game) *aNode {
@@ -46,9 +46,13 @@ func nodeFor(t *testing.T, url string, g world.Game) *aNode {
 	}
 	t.Cleanup(node.Close)
 	of := parley.ClusterOf(node) // one for all tries, as a server has that waits
-	return &aNode{node, func() (*aServer, error) {
+	return &aNode{node, func(change ...func(*parley.Config)) (*aServer, error) {
 		const any = "127.0.0.1:0"
-		s, err := parley.Start(g, parley.Config{Replica: any, Stamp: parley.Off, Relay: parley.Off, Duplex: parley.Off, Sight: -1, DataDir: t.TempDir(), Cluster: of, Log: log})
+		c := parley.Config{Replica: any, Stamp: parley.Off, Relay: parley.Off, Duplex: parley.Off, Sight: -1, DataDir: t.TempDir(), Cluster: of, Log: log}
+		for _, fn := range change {
+			fn(&c)
+		}
+		s, err := parley.Start(g, c)
 		if err != nil {
 			return nil, err
 		}
@@ -57,9 +61,9 @@ func nodeFor(t *testing.T, url string, g world.Game) *aNode {
 	}}
 }
 
-func (n *aNode) serve(t *testing.T) *aServer {
+func (n *aNode) serve(t *testing.T, change ...func(*parley.Config)) *aServer {
 	t.Helper()
-	s, err := n.start()
+	s, err := n.start(change...)
 	if err != nil {
 		t.Fatal(err)
 	}
