@@ -20,6 +20,14 @@ type allies struct {
 	server  *Server
 	cluster core.Cluster
 	afar    afar
+	ctx     context.Context // of what waits for other servers
+	cancel  context.CancelFunc
+}
+
+func newAllies(s *Server, c core.Cluster) *allies {
+	a := &allies{server: s, cluster: c}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	return a
 }
 
 // loadTime is how long a server that starts waits for the cluster's bans: it must not run without them.

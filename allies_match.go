@@ -22,6 +22,17 @@ type afar struct {
 	polling bool
 	tables  map[uint64]*table // of the servers whose players wait in this one's queue
 	sweeps  bool
+	over    bool // nothing is begun any more
+	work    sync.WaitGroup
+}
+
+// end ends what is under way, and waits for it. The game has ended.
+func (a *allies) end() {
+	a.cancel()
+	a.afar.mu.Lock()
+	a.afar.over = true
+	a.afar.mu.Unlock()
+	a.afar.work.Wait()
 }
 
 // asker is a player who waits at this server for the queue of another.
@@ -151,9 +162,9 @@ func (a *allies) matchAfar(ctx context.Context, r MatchRequest) (m MatchResult, 
 		f.waits = map[uint64]*asker{}
 	}
 	f.waits[w.wish.ID] = w
-	if !f.polling {
+	if !f.polling && !f.over {
 		f.polling = true
-		go a.poll()
+		f.work.Go(a.poll)
 	}
 	f.mu.Unlock()
 	defer func() {
@@ -179,7 +190,7 @@ func (a *allies) poll() {
 		body, n := a.waitingHere()
 		some = n > 0
 		node, _ := a.queue() // it may be this one by now
-		ctx, cancel := context.WithTimeout(context.Background(), pollLost/2)
+		ctx, cancel := context.WithTimeout(a.ctx, pollLost/2)
 		text, err := a.cluster.AskNode(ctx, node, matchTopic, body)
 		cancel()
 		var answers []matchAnswer
@@ -188,7 +199,7 @@ func (a *allies) poll() {
 		}
 		select {
 		case <-each.C:
-		case <-a.server.done:
+		case <-a.ctx.Done():
 			return
 		}
 		a.afar.mu.Lock()
@@ -310,9 +321,9 @@ func (a *allies) answerMatch(_ context.Context, body []byte) []byte {
 	if len(there) == 0 {
 		delete(f.tables, p.Node)
 	}
-	if !f.sweeps && len(f.tables) > 0 {
+	if !f.sweeps && !f.over && len(f.tables) > 0 {
 		f.sweeps = true
-		go a.sweepTables()
+		f.work.Go(a.sweepTables)
 	}
 	text, err := json.Marshal(answers)
 	if err != nil { // bytes and names
@@ -360,7 +371,7 @@ func (a *allies) sweepTables() {
 	for {
 		select {
 		case <-each.C:
-		case <-a.server.done:
+		case <-a.ctx.Done():
 			return
 		}
 		a.afar.mu.Lock()

@@ -15,7 +15,7 @@ type Cluster struct {
 
 // ClusterOf returns the cluster that a node belongs to. The node outlives the server.
 func ClusterOf(node core.Cluster) *Cluster {
-	return &Cluster{gateway.NewNodes(node), func(s *Server) others { return &allies{server: s, cluster: node} }}
+	return &Cluster{gateway.NewNodes(node), func(s *Server) others { return newAllies(s, node) }}
 }
 
 // others are the other servers of a cluster: allies are the only ones. A game without a cluster has none of their code.
@@ -27,6 +27,7 @@ type others interface {
 	players(here []Player) ([]Player, error)
 	match(ctx context.Context, r MatchRequest) (MatchResult, error)
 	open(rooms []Room) (addrs []map[string]string, errs []error)
+	end()
 }
 
 // ErrOtherVersion is Start's error while other servers of the cluster run its rooms with another Game.Version. Try again until they have ended: this one

@@ -165,6 +165,7 @@ func Start(g Game, c Config) (*Server, error) {
 		late, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		hub.Shutdown(late)
+		s.endAllies()
 		s.closeOthers()
 		s.closeShelf()
 		s.log.Flush(logPatience)
@@ -176,6 +177,7 @@ func Start(g Game, c Config) (*Server, error) {
 		if why := s.broken.Load(); why != nil {
 			s.err = errors.Join(*why, s.err)
 		}
+		s.endAllies()
 		s.closeOthers()
 		s.err = errors.Join(s.err, s.closeShelf())
 		s.log.Flush(logPatience)
@@ -187,6 +189,13 @@ func Start(g Game, c Config) (*Server, error) {
 		}
 	}
 	return s, nil
+}
+
+// endAllies ends what asks other servers, and waits for it.
+func (s *Server) endAllies() {
+	if s.allies != nil {
+		s.allies.end()
+	}
 }
 
 // closeShelf waits until rooms are on disk.

@@ -45,7 +45,7 @@ func (x *shared) far(st *relayStage) farPeers {
 	}
 	f.way = way
 	st.peers.Connect(f)
-	go f.run()
+	x.all.spawn(f.run)
 	return f
 }
 
