@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"path/filepath"
@@ -19,11 +20,15 @@ import (
 	"parley/web"
 )
 
-// freeAddrs returns addresses of this machine that nobody listens at.
+// freeAddrs returns addresses of this machine that nobody listens at. Their ports are below those that a system gives out by itself, so that no
+// connection takes one before the server listens.
 func freeAddrs(t *testing.T, n int) (list []string) {
 	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for tries := 0; len(list) < n; tries++ {
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 10000+rand.IntN(6000)))
+		if err != nil && tries < 100 {
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,11 +146,15 @@ func TestServeInACluster(t *testing.T) {
 		}
 		return len(hashes) > 3
 	})
-	for _, n := range c.Nodes {
-		if n.Players != map[string]int{"node1": 1, "node3": 1}[n.Name] {
-			t.Errorf("%s has %d players", n.Name, n.Players)
+	patient.Until(t, "the nodes tell who is at them", func() bool { // each once a second
+		status()
+		for _, n := range c.Nodes {
+			if n.Players != map[string]int{"node1": 1, "node3": 1}[n.Name] {
+				return false
+			}
 		}
-	}
+		return len(c.Nodes) == 3
+	})
 	for _, to := range []string{"node3", "node1"} {
 		if got := list[1].command("cluster move main " + to); got.status != 0 || status() != to {
 			t.Fatalf("%+v; the sequencer is %s, want %s", got, status(), to)
@@ -167,8 +176,12 @@ func TestServeInACluster(t *testing.T) {
 		return len(c.Nodes) == 2 && now != "node1" && now != ""
 	})
 	says(t, players[0], players[1], "still here")
-	metrics := page(t, list[1].addrs["web"])
-	for _, want := range []string{"parley_cluster_nodes 2\n", `parley_cluster_rooms{part="s`, "parley_cluster_silence_seconds 0", `parley_cluster_desyncs_total{part="here"} 0`} {
+	metrics := ""
+	patient.Until(t, "the room does not stand still", func() bool {
+		metrics = page(t, list[1].addrs["web"])
+		return strings.Contains(metrics, "parley_cluster_silence_seconds 0")
+	})
+	for _, want := range []string{"parley_cluster_nodes 2\n", `parley_cluster_rooms{part="s`, `parley_cluster_desyncs_total{part="here"} 0`} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("the metrics do not have %s:\n%s", want, metrics)
 		}
