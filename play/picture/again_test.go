@@ -87,3 +87,24 @@ func (s *stage) players() (ids []world.ID) {
 	}
 	return ids
 }
+
+// A player who is back after a restart may have another number. Its own news of being back, which the owner of the Core tells, is not told
+// twice; that of another who has the number of before is told as another's.
+func TestBackWithAnotherNumber(t *testing.T) {
+	c, err := New(arena.Game(), Config{Name: "me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(1000, 0)
+	c.Connected(now)
+	c.member(message.Member{What: message.MemberHere, Entity: 1, Name: "me#2"})
+	c.you(1)
+	c.Lost(now)
+	c.Connected(now)
+	c.events = nil
+	c.member(message.Member{What: message.MemberBack, Entity: 2, Name: "me#2"})
+	c.member(message.Member{What: message.MemberBack, Entity: 1, Name: "me"})
+	if len(c.events) != 1 || c.events[0].Name != "me" || c.events[0].Own {
+		t.Errorf("it is told %+v", c.events)
+	}
+}

@@ -54,6 +54,7 @@ type Core struct {
 
 	own      uint16 // the number of the own entity; 0 if it is not known
 	ownEpoch uint32 // the connection that told it
+	named    string // the own name by the connection before, or the wanted one
 	clock    Clock
 	lead     Lead
 	newest   uint64    // tick that was heard of
@@ -166,6 +167,7 @@ func (c *Core) Name() string { return cmp.Or(c.names[c.own], c.cfg.Name) }
 // server tells it anew. Numbers and ticks of inputs go on.
 func (c *Core) Connected(now time.Time) {
 	c.connected, c.upSince, c.now = true, now, now
+	c.named = c.Name()
 	c.epoch++
 	c.since = 0
 	clear(c.names)

@@ -134,12 +134,13 @@ func (c *Core) member(m message.Member) {
 	}
 }
 
-// isOwn reports whether a player is this one. The server may have given this one another name than the wanted one, which is then another's.
+// isOwn reports whether a player is this one. The server may have given this one another name than the wanted one, which is then another's. Until
+// a new connection has told the own number, that of the one before may be another's, and the name is what counts.
 func (c *Core) isOwn(name string, wire uint16) bool {
-	if c.own != 0 && wire != 0 {
+	if c.own != 0 && wire != 0 && c.ownEpoch == c.epoch {
 		return wire == c.own
 	}
-	return name == c.cfg.Name
+	return name == c.named
 }
 
 var memberEvents = [...]EventKind{
