@@ -179,7 +179,7 @@ func (c *Client) note(ev Event) {
 }
 
 // Steer moves the player's own entity in a direction, in radians, at a number of cells a tick. The next frame shows it. It goes on
-// until the next Steer. A player who is away steers so when it is back.
+// until the next Steer. A player who is away steers so when it is back. It is an error if the own kind does not go so fast (the tag speed).
 func (c *Client) Steer(angle, norm float32) error {
 	if c.watches {
 		return ErrSpectator

@@ -104,6 +104,9 @@ func (c *Core) Steer(now time.Time, angle, norm float32) error {
 	if !finite(angle) || !finite(norm) {
 		return fmt.Errorf("picture: steer: angle %v and norm %v must be finite", angle, norm)
 	}
+	if t := c.tracks[c.own]; t != nil && t.kind.HasBody && !(norm >= 0 && norm <= float32(t.kind.MaxSpeed)) {
+		return fmt.Errorf("picture: steer: the norm is %v, and the server takes 0 to %v cells a tick for a %s", norm, t.kind.MaxSpeed, t.kind.Name)
+	}
 	q := &c.inputs
 	if q.steered && q.angle == angle && q.norm == norm {
 		return nil

@@ -130,3 +130,16 @@ func TestAPlayerWithoutAnEntityIsToldEvents(t *testing.T) {
 		t.Errorf("it is told %+v", told)
 	}
 }
+
+// A steer that the server would refuse as too fast is an error, and changes nothing.
+func TestASteerThatIsTooFastSaysSo(t *testing.T) {
+	s := newStage(t, Config{}, 0)
+	for _, norm := range []float32{2.5, -1} {
+		if err := s.Steer(s.now, 0, norm); err == nil || s.inputs.norm == norm {
+			t.Errorf("a norm of %v: %v, and it steers at %v", norm, err, s.inputs.norm)
+		}
+	}
+	if err := s.Steer(s.now, 0, 1); err != nil {
+		t.Error(err)
+	}
+}
