@@ -69,6 +69,7 @@ func (l *Line) dial(ctx context.Context, to hop, pass []byte) (*Conn, error) {
 	join := map[string]func(context.Context, []byte) error{
 		"replica": c.joinReplica, "stamp": c.joinStamp, "relay": c.joinRelay, "duplex": c.joinDuplex, "realm": c.joinRealm,
 	}[c.Dialect]
+	callers := ctx
 	ctx, cancel := context.WithTimeout(shell.Answer(ctx, answerPatience), patienceOf[c.Dialect])
 	defer cancel()
 	if c.hopped {
@@ -80,6 +81,9 @@ func (l *Line) dial(ctx context.Context, to hop, pass []byte) (*Conn, error) {
 		return nil, errNoSockets(c.at)
 	}
 	if err := join(ctx, pass); err != nil {
+		if errors.Is(err, context.DeadlineExceeded) && callers.Err() == nil {
+			err = fmt.Errorf("what answers there does not speak %s, or is too busy for it: check the port: %w", c.Dialect, err)
+		}
 		return nil, c.explain(err)
 	}
 	c.reader = l.cfg.Read(c)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"parley/arena"
+	"parley/internal/patient"
 	"parley/play/line"
 	"parley/test/field"
 )
@@ -85,5 +86,30 @@ func TestAListThatLeadsNowhere(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// What answers in another language is not taken for a caller who had no patience: the error says to check the port.
+func TestAnotherProtocolAtThePort(t *testing.T) {
+	t.Parallel()
+	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b := make([]byte, 2048)
+		for {
+			_, from, err := socket.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			socket.WriteTo([]byte("what is that?"), from)
+		}
+	}()
+	defer func() { socket.Close(); patient.Value(done) }()
+	if _, err := dial(t, "replica", socket.LocalAddr().String()); err == nil || !strings.Contains(err.Error(), "does not speak replica") {
+		t.Errorf("%v", err)
 	}
 }
