@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"parley/internal/patient"
 )
 
 func TestMain(m *testing.M) {
@@ -12,6 +14,7 @@ func TestMain(m *testing.M) {
 		child(what)
 		return
 	}
+	patient.Abreast("6")
 	// nats.go leaves this behind if a snapshot is stored before the goroutine has begun: it takes up a channel that is gone.
 	// A server of NATS leaves the other two behind if a stream is being made as it ends: it stops the files of those that it has, and then takes up
 	// the new one. A server that was not ended has many more.

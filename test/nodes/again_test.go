@@ -37,6 +37,7 @@ func endingArena() world.Game {
 
 // A room that its game ends is over at all servers; main begins anew at all. What ends it is injected at a server that does not make the entries.
 func TestAGameEndsOnAllServers(t *testing.T) {
+	t.Parallel()
 	url := clustertest.NATS(t)
 	var servers []*aServer
 	for range 2 {

@@ -49,6 +49,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	patient.Abreast("6")
 	// nats.go leaves this behind if a snapshot is stored before the goroutine has begun: it takes up a channel that is gone.
 	// A server of NATS leaves the other two behind if a stream is being made as it ends: see package cluster.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"),

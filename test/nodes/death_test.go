@@ -13,6 +13,7 @@ import (
 
 // A server ends: the players of the other play on, and its own come back there as who they were.
 func TestAServerEnds(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"replica", "relay", "duplex"} {
 		t.Run(dialect, func(t *testing.T) {
 			url := clustertest.NATS(t)

@@ -28,6 +28,7 @@ func ticketFor(t *testing.T, s *aServer, room, name string) []byte {
 // A ticket lets one player in, over all servers and dialects: of many who show it at the same moment too. When its player has left for good, it is used
 // up at each server, also after the server that let it in has ended.
 func TestATicketLetsInOnce(t *testing.T) {
+	t.Parallel()
 	url := clustertest.NATS(t)
 	a, b, c := serve(t, url, withTickets), serve(t, url, withTickets), serve(t, url, withTickets)
 	if err := a.Open(parley.Room{Name: "duel", Idle: -1}); err != nil {
@@ -86,6 +87,7 @@ func TestATicketLetsInOnce(t *testing.T) {
 
 // A session is found at a server where its room does not run, and the player is who it was.
 func TestASessionAtAnotherServer(t *testing.T) {
+	t.Parallel()
 	url := clustertest.NATS(t)
 	a, b := serve(t, url), serve(t, url)
 	if err := a.Open(parley.Room{Name: "duel", Idle: -1}); err != nil {

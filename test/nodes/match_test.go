@@ -20,6 +20,7 @@ func (s *aServer) tellAddrs(cpu float64) {
 
 // Players who wait at different servers are matched with each other, and play at the server that has the least to do.
 func TestAMatchOverServers(t *testing.T) {
+	t.Parallel()
 	url := clustertest.NATS(t)
 	a, b, c := serve(t, url), serve(t, url), serve(t, url)
 	a.tellAddrs(0.9)

@@ -101,6 +101,7 @@ func (p *participant) heard(of byte) []uint32 {
 // Participants of relay at two servers, behind a network that loses, doubles and reorders, get each other's reliable packages once, and the
 // semi-ordered ones in order. One that leaves has said what it has said, and nothing more.
 func TestPackagesBetweenParticipants(t *testing.T) {
+	t.Parallel()
 	url := clustertest.NATS(t)
 	a, b := serve(t, url), serve(t, url)
 	all := []*participant{attend(t, a, 1), attend(t, b, 2), attend(t, b, 3)}

@@ -29,6 +29,7 @@ func (s *aServer) login(account string) string {
 // An account plays over realm at one server with players at the other, and comes back there as who it was when its server ends. Its name is no guest's at
 // either, and who logs in with it at the other server while it plays takes its place: it is in the room once.
 func TestRealmOnTwoServers(t *testing.T) {
+	t.Parallel()
 	url, store := clustertest.NATS(t), new(storetest.Memory)
 	a, b := serve(t, url, withRealm(store)), serve(t, url, withRealm(store))
 	ann, bob := join(t, "ann", a.login("ann")+","+b.login("ann")), join(t, "bob", b.url("relay"))

@@ -14,6 +14,7 @@ import (
 
 // A room that is opened at one server is entered at any, over any dialect, is one world there, and is closed at any.
 func TestARoomOfTheCluster(t *testing.T) {
+	t.Parallel()
 	url := clustertest.NATS(t)
 	a, b := serve(t, url), serve(t, url)
 	if err := a.Open(parley.Room{Name: "duel", Mode: "fast", Idle: -1}); err != nil {
@@ -92,6 +93,7 @@ func roomOf(t *testing.T, s *aServer, name string) (room parley.RoomState) {
 
 // Strangers do not have rooms run that are not there, or that they may not enter, and are told so in the words of the page.
 func TestARoomThatIsNotThere(t *testing.T) {
+	t.Parallel()
 	url := clustertest.NATS(t)
 	a, b := serve(t, url), serve(t, url)
 	if err := a.Open(parley.Room{Name: "closed", Closed: true}); err != nil {
@@ -119,6 +121,7 @@ func TestARoomThatIsNotThere(t *testing.T) {
 // A server whose players have left a room runs it no more, and those at another play on, also if it made the entries. A room that all have left ends
 // everywhere.
 func TestARoomIsLeft(t *testing.T) {
+	t.Parallel()
 	url := clustertest.NATS(t)
 	a, b := serve(t, url), serve(t, url)
 	if err := a.Open(parley.Room{Name: "duel", Idle: 2 * time.Second}); err != nil {

@@ -129,6 +129,7 @@ func (p *player) look() (others int, me arena.Player, ok bool) {
 
 // Two players at two servers are in one world: they see each other, walk, and read what the other says, once.
 func TestOneWorldOnTwoServers(t *testing.T) {
+	t.Parallel()
 	url := clustertest.NATS(t)
 	a, b := serve(t, url), serve(t, url)
 	for _, dialects := range [][2]string{{"replica", "relay"}, {"duplex", "replica"}, {"relay", "duplex"}} {

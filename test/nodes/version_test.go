@@ -87,6 +87,7 @@ func (n *aNode) waits(t *testing.T, words ...string) {
 // A server with another version of the game waits until those of the version before have ended. It then goes on with their room, and all servers of its
 // version compute the same. The version before waits in turn.
 func TestAnotherVersion(t *testing.T) {
+	t.Parallel()
 	url := clustertest.NATS(t)
 	one, also, two, more, back := nodeFor(t, url, versionOf("1")), nodeFor(t, url, versionOf("1")), nodeFor(t, url, versionOf("two")), nodeFor(t, url, versionOf("two")), nodeFor(t, url, versionOf("1"))
 	a, b := one.serve(t), also.serve(t)
