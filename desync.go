@@ -7,8 +7,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"parley/play/gateway"
@@ -48,14 +49,19 @@ func (s *desyncs) write(d gateway.Desync) {
 	s.log.Error("the states that differ were written", "room", d.Room, "tick", d.Tick, "folder", dir)
 }
 
-var desyncName = regexp.MustCompile(`^[a-z0-9-]+-[0-9]+$`)
+// isDesync reports whether a folder is one that write has made: another is somebody else's.
+func isDesync(name string) bool {
+	i := strings.LastIndexByte(name, '-')
+	_, err := strconv.ParseUint(name[i+1:], 10, 64)
+	return i > 0 && err == nil
+}
 
 // prune removes the oldest folders.
 func (s *desyncs) prune() (err error) {
 	list, err := os.ReadDir(s.dir)
 	var mine []os.FileInfo
 	for _, e := range list {
-		if info, gone := e.Info(); gone == nil && e.IsDir() && desyncName.MatchString(e.Name()) {
+		if info, gone := e.Info(); gone == nil && e.IsDir() && isDesync(e.Name()) {
 			mine = append(mine, info)
 		}
 	}
