@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -15,12 +14,12 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/arena"
+	"parley/internal/patient"
 	"parley/internal/wire"
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	flag.Set("test.parallel", "6")       // those that run beside others wait most of the time
+	patient.Abreast("6")
 	readyPatience = time.Minute          // a busy machine may be late
 	os.Setenv("XDG_CONFIG_HOME", "none") // which is no folder: no test touches the user's own settings
 	// Bubbletea's reader of keys waits for ever with a key that came as the screen was left.
