@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"errors"
-	"flag"
 	"net"
 	"strings"
 	"testing"
@@ -18,8 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	flag.Set("test.parallel", "25") // tests that come back wait most of the time
+	patient.Abreast("25") // tests that come back wait most of the time
 	goleak.VerifyTestMain(m)
 }
 

@@ -2,7 +2,6 @@ package bots_test
 
 import (
 	"context"
-	"flag"
 	"net"
 	"slices"
 	"sync"
@@ -20,8 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	flag.Set("test.parallel", "16") // tests that come back wait most of the time
+	patient.Abreast("16") // tests that come back wait most of the time
 	goleak.VerifyTestMain(m)
 }
 
